@@ -118,7 +118,8 @@ fn same(compiled: &Compiled, kept: &dyn Fn() -> Vec<CachePoint>) -> Row {
     )
 }
 
-fn hash(chunk: &runtime::Chunk) -> u64 {
+/// A hash of all that is in a chunk.
+pub(crate) fn hash(chunk: &runtime::Chunk) -> u64 {
     let mut hash = chunk.rows as u64;
     for column in &chunk.columns {
         for row in 0..column.rows() {

@@ -14,6 +14,7 @@ mod peers;
 mod scaling;
 mod shapes;
 mod storage;
+mod strategies;
 mod tracing;
 mod trial;
 mod tuners;
@@ -50,10 +51,12 @@ type Experiments = fn() -> Vec<Row>;
 const PEERS: &str = "peers";
 /// Many cores: a table of its own.
 const SCALING: &str = "scaling";
+/// What may be kept of records: a table of its own.
+const STRATEGIES: &str = "strategies";
 /// The decoder beside another one: a part of that.
 const DECODER: &str = "decoder";
 
-const ALL: [(&str, Experiments); 12] = [
+const ALL: [(&str, Experiments); 13] = [
     ("arithmetic", arithmetic::rows),
     ("tracing", tracing::rows),
     ("tuners", tuners::rows),
@@ -64,16 +67,22 @@ const ALL: [(&str, Experiments); 12] = [
     ("fleet", fleet::rows),
     ("shapes", shapes::rows),
     (SCALING, scaling::rows),
+    (STRATEGIES, strategies::rows),
     (DECODER, decoder::rows),
     (PEERS, peers::rows),
 ];
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = env::args().skip(1).collect();
+    if wanted.first().is_some_and(|it| it == strategies::CHILD) {
+        strategies::as_child();
+        return ExitCode::SUCCESS;
+    }
     let asked = |name: &str| wanted.iter().any(|it| it == name);
     let part_of = |name: &str| match name {
         DECODER | PEERS => PEERS,
         SCALING => SCALING,
+        STRATEGIES => STRATEGIES,
         _ => "model",
     };
     let is_wanted = |name: &str| asked(name) || asked(part_of(name));

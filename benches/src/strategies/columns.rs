@@ -1,0 +1,213 @@
+//! S4, S5, S9: PRESTO's CV pipeline on disks of several speeds: what is kept, and what would be the best.
+
+use super::{
+    pictures::{FORMS, Filled, Pictures, UNBOUNDED, by_turns},
+    site::{Target, Tier},
+};
+use crate::Row;
+
+/// Speeds of the disk, in MB/s; the last one is the page cache.
+const SPEEDS: [Option<f64>; 6] = [Some(10e6), Some(50e6), Some(200e6), Some(1e9), Some(4e9), None];
+/// Rounds in which two are compared.
+const ROUNDS: usize = 3;
+/// Bandwidth over bytes, over cores by their work, where PRESTO's CV pipeline stood.
+const KAPPA: f64 = 8.25;
+
+/// How far the law is off, of those that something bounds.
+#[derive(Default)]
+struct Off {
+    most: f64,
+    at: String,
+}
+
+impl Off {
+    fn add(&mut self, (told, seen): (f64, f64), at: String) {
+        let off = told / seen - 1.0;
+        if off.abs() > self.most.abs() {
+            (self.most, self.at) = (off, at);
+        }
+    }
+}
+
+/// S4: five kinds on six disks.
+pub(crate) fn disks() -> Vec<Row> {
+    let claim = "CV on disks of 10 to 4 000 MB/s and in the page cache";
+    let Some(pictures) = Pictures::new() else {
+        return vec![Row::skipped("S4", claim, "the folder of images")];
+    };
+    let all = pictures.filled(Tier::Disk);
+    let (mut io, mut cpu, mut figures) = (Off::default(), Off::default(), Vec::new());
+    let mut least = [f64::INFINITY; 2];
+    for speed in SPEEDS {
+        let disk = speed.unwrap_or(UNBOUNDED);
+        let name = speed.map_or("page cache".to_owned(), |it| format!("{:.0} MB/s", it / 1e6));
+        let mut cells = Vec::new();
+        for it in &all {
+            let told = it.told(speed);
+            let seen = it.seen(speed, &told);
+            let off = if told.is_by_disk() { &mut io } else { &mut cpu };
+            let at = format!("{} at {name}: {:.0} and {seen:.0}/s", it.name, told.rate);
+            off.add((told.rate, seen), at);
+            cells.push(seen);
+        }
+        let best = most(&cells);
+        let of = Target::one_disk(disk, 90.0);
+        let [as_run, of_all] = [&FORMS[..1], &FORMS[..]].map(|it| pictures.chosen(&of, it));
+        let turns = [&all[best], &as_run.0, &of_all.0];
+        let rates = by_turns(&turns, (speed, ROUNDS));
+        let parts = [rates[1] / rates[0], rates[2] / rates[0]];
+        least = [0, 1].map(|it| least[it].min(parts[it]));
+        let cells: Vec<String> = cells.iter().map(|it| format!("{it:.0}")).collect();
+        figures.push(format!(
+            "{name}: {}, best {}, chosen {} {:.2}, of all plans {} {:.2}",
+            cells.join(" "),
+            all[best].name,
+            as_run.1,
+            parts[0],
+            of_all.1,
+            parts[1]
+        ));
+    }
+    let kinds: Vec<&str> = all.iter().map(|it| it.name).collect();
+    let row =
+        |what: &str, figure, holds| Row::new("S4", &format!("{claim}: {what}"), figure, holds);
+    let off = |it: &Off| format!("{:+.1} % at the most ({})", it.most * 100.0, it.at);
+    let mut rows = vec![
+        row(
+            "what a run chooses has 0.95 of the best rate, or more",
+            format!(
+                "{:.2} at the least (records/s of {}; {})",
+                least[0],
+                kinds.join(" "),
+                figures.join("; ")
+            ),
+            least[0] >= 0.95,
+        ),
+        row(
+            "the same if the plans were compared that other rewrites make",
+            format!("{:.2} at the least", least[1]),
+            least[1] >= 0.95,
+        ),
+        row("the law within 10 % where the disk bounds", off(&io), io.most.abs() <= 0.10),
+        row("the law within 15 % where the cores bound", off(&cpu), cpu.most.abs() <= 0.15),
+    ];
+    rows.push(switches(claim, &all));
+    rows
+}
+
+/// Whether another kind is the fastest from the speeds on of which the law says so.
+fn switches(claim: &str, all: &[Filled<'_>]) -> Row {
+    let best = |disk: f64| most(&all.iter().map(|it| it.told(Some(disk)).rate).collect::<Vec<_>>());
+    let steps: Vec<f64> = (0..=60).map(|it| 10e6 * 10_f64.powf(f64::from(it) / 20.0)).collect();
+    let (mut figures, mut holds) = (Vec::new(), true);
+    for pair in steps.windows(2) {
+        let (mut low, mut high) = (pair[0], pair[1]);
+        let (before, after) = (best(low), best(high));
+        if before == after {
+            continue;
+        }
+        while high / low > 1.01 {
+            let middle = (low * high).sqrt();
+            if best(middle) == before { low = middle } else { high = middle }
+        }
+        let both = [&all[before], &all[after]];
+        let seen = [low / 1.15, high * 1.15].map(|disk| {
+            let rates = by_turns(&both, (Some(disk), ROUNDS));
+            rates[1] / rates[0]
+        });
+        holds &= seen[0] <= 1.0 && seen[1] >= 1.0;
+        figures.push(format!(
+            "{} to {} at {:.0} MB/s, {:.2} and {:.2} times as fast at 15 % less and more",
+            both[0].name,
+            both[1].name,
+            low / 1e6,
+            seen[0],
+            seen[1]
+        ));
+    }
+    if figures.is_empty() {
+        figures.push("none up to 10 GB/s".to_owned());
+    }
+    Row::new(
+        "S4",
+        &format!("{claim}: the switches within 15 % of the speed"),
+        figures.join("; "),
+        holds,
+    )
+}
+
+/// S5: the same where the disk is as fast for the cores as PRESTO's was.
+pub(crate) fn as_fast_as_prestos() -> Vec<Row> {
+    let claim = "CV at κ = 8.25: resized is the best, 2.5 to 4.5 times centered, 1.8 times decoded and bytes";
+    let Some(pictures) = Pictures::new() else {
+        return vec![Row::skipped("S5", claim, "the folder of images")];
+    };
+    let all = pictures.filled(Tier::Disk);
+    // What the cores can do of packed files, and as many of those as would come from such a disk.
+    let disk = KAPPA * all[1].told(None).rate * pictures.file_bytes();
+    let kinds: Vec<&Filled<'_>> = all.iter().collect();
+    let rates = by_turns(&kinds, (Some(disk), ROUNDS));
+    let [_, bytes, decoded, resized, centered] = rates[..] else { unreachable!("five kinds") };
+    let each: Vec<String> =
+        all.iter().zip(&rates).map(|(it, rate)| format!("{} {rate:.0}", it.name)).collect();
+    let figure = format!(
+        "{:.1}, {:.1} and {:.1} times (a disk of {:.0} MB/s; records/s: {})",
+        resized / centered,
+        resized / decoded,
+        resized / bytes,
+        disk / 1e6,
+        each.join(", ")
+    );
+    let holds = most(&rates) == 3
+        && (2.5..=4.5).contains(&(resized / centered))
+        && resized >= 1.8 * decoded
+        && resized >= 1.8 * bytes;
+    vec![
+        Row::new("S5", claim, figure, holds),
+        Row::skipped(
+            "S5",
+            "JPG and PNG of Cube++; NLP, NILM, MP3, FLAC",
+            "their data or operators",
+        ),
+    ]
+}
+
+/// S6: codecs.
+pub(crate) fn codecs() -> Vec<Row> {
+    vec![Row::skipped("S6", "codecs, at 50 MB/s and unthrottled", "a codec")]
+}
+
+/// S9: what it takes to read a kept value, beside having it in memory.
+pub(crate) fn beside_memory() -> Vec<Row> {
+    let claim =
+        "resized, from the page cache beside memory: 0.77 of the rate, 0.2 ns of a core for a byte";
+    let Some(pictures) = Pictures::new() else {
+        return vec![Row::skipped("S9", claim, "the folder of images")];
+    };
+    let tiers = [Tier::Memory, Tier::Disk].map(|it| pictures.filled_one(3, it));
+    let (mut rates, mut cpu) = ([(); 2].map(|()| Vec::new()), [(); 2].map(|()| Vec::new()));
+    for _ in 0..5 {
+        for (at, it) in tiers.iter().enumerate() {
+            let pace = it.pace();
+            rates[at].push(pace.alone());
+            cpu[at].push(pace.cpu);
+        }
+    }
+    let [memory, disk] = rates.map(crate::trial::median);
+    let [cpu_memory, cpu_disk] = cpu.map(crate::trial::median);
+    let bytes = tiers[1].bytes();
+    let of_byte = (cpu_disk - cpu_memory) / bytes * 1e9;
+    let figure = format!(
+        "{:.2} ({disk:.0} and {memory:.0}/s), {of_byte:.2} ns a byte of {:.0} kB ({:.0} and {:.0} µs of a core a record)",
+        disk / memory,
+        bytes / 1e3,
+        cpu_disk * 1e6,
+        cpu_memory * 1e6
+    );
+    vec![Row::new("S9", claim, figure, disk >= 0.77 * memory && of_byte <= 0.2)]
+}
+
+/// The place of the largest.
+fn most(all: &[f64]) -> usize {
+    (0..all.len()).max_by(|a, b| all[*a].total_cmp(&all[*b])).unwrap_or(0)
+}

@@ -1,0 +1,215 @@
+//! PRESTO's CV pipeline on real pictures, and the ways that there are to keep something of it.
+
+use super::site::{Pace, Pin, Site, Target, Tier, Told, compiled, in_words};
+use crate::trial::{Virtual, median};
+use compiler::caches::Choice;
+use runtime::CachePoint;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// How the plan is rewritten: some rewrites spare so much where nothing is kept that there is nothing left to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As any run does it: only what is cropped is decoded and resized.
+    Fused,
+    /// All of a picture is resized, then cropped.
+    Whole,
+    /// All of a picture is normalised, then cropped.
+    Plain,
+}
+
+pub(crate) const FORMS: [Form; 3] = [Form::Fused, Form::Whole, Form::Plain];
+
+/// What is kept of each picture.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    /// As a lock names it.
+    pub(crate) value: Option<&'static str>,
+    /// The form of the plan that has it.
+    pub(crate) form: Form,
+}
+
+/// Those of the paper.
+pub(crate) const KINDS: [Kind; 5] = [
+    Kind { name: "nothing", value: None, form: Form::Fused },
+    Kind { name: "bytes", value: Some("p.files#1.with#1.read_file"), form: Form::Fused },
+    Kind { name: "decoded", value: Some("p.map#1.decode_jpeg"), form: Form::Fused },
+    Kind { name: "resized", value: Some("p.map#1.resize"), form: Form::Whole },
+    Kind { name: "centered", value: Some("p.map#1.normalize"), form: Form::Plain },
+];
+
+impl Kind {
+    pub(crate) fn pins(&self, tier: Tier) -> Vec<Pin<'static>> {
+        self.value.iter().map(|it| Pin::all(it, tier)).collect()
+    }
+}
+
+impl Form {
+    /// Passes that it does without.
+    fn without(self) -> &'static [&'static str] {
+        match self {
+            Self::Fused => &[],
+            Self::Whole => &["roi-resizing", "roi-decoding"],
+            Self::Plain => &["roi-resizing", "roi-decoding", "view-reordering"],
+        }
+    }
+}
+
+/// Records of a batch: few, so that a slow disk gives several batches in a second.
+const BATCH: usize = 4;
+/// For how long each form is measured.
+const SECONDS: f64 = 4.0;
+
+/// The pictures, as plans of each form.
+pub(crate) struct Pictures {
+    sites: Vec<Site>,
+}
+
+/// Where they are.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/images/imagenet");
+    folder.exists().then_some(folder)
+}
+
+/// The pipeline of the paper on the files of a pattern, after which `end` follows.
+pub(crate) fn text(pattern: &str, end: &str) -> String {
+    format!(
+        "pipeline p = files(\"{pattern}\") |> shuffle |> map {{ image: decode_jpeg(bytes) \
+         |> resize_short(256) |> normalize(mean: 0.5, std: 0.5) |> random_crop(224) }}{end}"
+    )
+}
+
+/// Files of a folder that are pictures.
+pub(crate) fn count(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_picture = |it: &fs::DirEntry| it.path().extension().is_some_and(|it| it == "JPEG");
+    files.filter(is_picture).count() as u64
+}
+
+impl Pictures {
+    /// None where they are not here.
+    pub(crate) fn new() -> Option<Self> {
+        Self::of(|text, form, count| Site::new((text, form.without()), count, SECONDS))
+    }
+
+    /// The same of which nothing is measured.
+    pub(crate) fn unmeasured() -> Option<Self> {
+        Self::of(|text, form, count| Site::of(compiled(text, form.without()), count))
+    }
+
+    fn of(site: impl Fn(&str, Form, u64) -> Site) -> Option<Self> {
+        let folder = folder()?;
+        let text = text(&format!("{}/*.JPEG", folder.display()), &format!(" |> batch({BATCH})"));
+        let n = count(&folder);
+        Some(Self { sites: FORMS.map(|it| site(&text, it, n)).into() })
+    }
+
+    pub(crate) fn site(&self, form: Form) -> &Site {
+        &self.sites[form as usize]
+    }
+
+    /// Each kind, kept in a tier and filled.
+    pub(crate) fn filled(&self, tier: Tier) -> Vec<Filled<'_>> {
+        (0..KINDS.len()).map(|it| self.filled_one(it, tier)).collect()
+    }
+
+    /// One of them.
+    pub(crate) fn filled_one(&self, kind: usize, tier: Tier) -> Filled<'_> {
+        let kind = &KINDS[kind];
+        let (site, pins) = (self.site(kind.form), kind.pins(tier));
+        let points = site.pinned(&pins);
+        site.fill(&points);
+        Filled { name: kind.name, site, points, pins, choices: None }
+    }
+
+    /// Bytes of a file.
+    pub(crate) fn file_bytes(&self) -> f64 {
+        let all = self.site(Form::Fused).candidates();
+        all.iter().find(|it| it.reads).map_or(f64::NAN, |it| it.bytes.value)
+    }
+
+    /// What the model chooses of some forms of the plan: the form, and what is kept in it.
+    pub(crate) fn choices(&self, of: &Target, forms: &[Form]) -> (&Site, Vec<Choice>) {
+        let of_form = |form: &Form| {
+            let site = self.site(*form);
+            let mut choices = site.chosen(of);
+            choices.retain(|it| it.kept);
+            (site.told_of(of, choices.clone()).seconds, (site, choices))
+        };
+        let best = forms.iter().map(of_form).min_by(|a, b| a.0.total_cmp(&b.0));
+        best.expect("there are forms").1
+    }
+
+    /// The same, filled; and in words.
+    pub(crate) fn chosen(&self, of: &Target, forms: &[Form]) -> (Filled<'_>, String) {
+        let (site, choices) = self.choices(of, forms);
+        let points = site.points(&choices);
+        site.fill(&points);
+        let words = in_words(&choices);
+        let (pins, choices) = (Vec::new(), Some(choices));
+        (Filled { name: "chosen", site, points, pins, choices }, words)
+    }
+}
+
+/// Something that is kept.
+pub(crate) struct Filled<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) site: &'a Site,
+    points: Vec<CachePoint>,
+    pins: Vec<Pin<'static>>,
+    /// What was chosen, where it is no pin.
+    choices: Option<Vec<Choice>>,
+}
+
+/// Bytes per second that bound nothing.
+pub(crate) const UNBOUNDED: f64 = 1e12;
+/// Outputs that a rate is measured of, at the least, where that does not take too long.
+const OUTPUTS: f64 = 16.0;
+/// The shortest and the longest time for that, in seconds.
+const SPAN: [f64; 2] = [1.2, 7.0];
+
+impl Filled<'_> {
+    /// What the model says where so many bytes per second can be read; nothing bounds them where they lie in the page cache.
+    pub(crate) fn told(&self, disk: Option<f64>) -> Told {
+        let of = Target::one_disk(disk.unwrap_or(UNBOUNDED), 90.0);
+        match &self.choices {
+            Some(choices) => self.site.told_of(&of, choices.clone()),
+            None => self.site.told(&of, &self.pins),
+        }
+    }
+
+    /// From the page cache.
+    pub(crate) fn pace(&self) -> Pace {
+        self.site.pace(&self.points, driver::cores(), (4, 1.5))
+    }
+
+    /// Bytes of a value.
+    pub(crate) fn bytes(&self) -> f64 {
+        let all = self.site.candidates();
+        let is_it = |name: &str| self.pins.iter().any(|it| it.value == name);
+        all.iter().find(|it| is_it(&it.value_name())).map_or(f64::NAN, |it| it.bytes.value)
+    }
+
+    /// Records per second as they are; as many were `told`.
+    pub(crate) fn seen(&self, disk: Option<f64>, told: &Told) -> f64 {
+        let _disk = disk.map(|it| Virtual::disk(it as u64));
+        let seconds = (OUTPUTS * self.site.batch_rows() / told.rate).clamp(SPAN[0], SPAN[1]);
+        let pace = self.site.pace(&self.points, driver::cores(), (4, seconds));
+        if told.is_by_disk() { pace.rate } else { pace.alone() }
+    }
+}
+
+/// The median rates of several, by turns.
+pub(crate) fn by_turns(all: &[&Filled<'_>], (disk, rounds): (Option<f64>, usize)) -> Vec<f64> {
+    let mut rates = vec![Vec::new(); all.len()];
+    let told: Vec<Told> = all.iter().map(|it| it.told(disk)).collect();
+    for _ in 0..rounds {
+        for ((it, told), rates) in all.iter().zip(&told).zip(&mut rates) {
+            rates.push(it.seen(disk, told));
+        }
+    }
+    rates.into_iter().map(median).collect()
+}
