@@ -38,6 +38,24 @@ impl Machine {
         Ok(found)
     }
 
+    /// Writes what is on disk in place of a value that only a kept one needs where it is to lie; whether it was there. What is
+    /// not is found as any other value.
+    pub(super) fn carry_into(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        (subject, id): (Subject<'_>, ExprId),
+        out: &mut Out<'_>,
+    ) -> bool {
+        let Some(tap) = nodes[id].tap.get().filter(|it| it.is_spared) else { return false };
+        let (Some(store), Some(dtype), Some(row)) =
+            (tap.cache.store(), nodes[id].dtype, subject.row)
+        else {
+            return false;
+        };
+        let key = key_of(subject.chunk, row, (tap.name, &tap.key));
+        !tap.cache.contains(key) && store.carry(key, dtype, out)
+    }
+
     /// What stands for a value that only a kept one needs, where that one is known: nothing, if it
     /// is in memory; what is stored, if it is on disk.
     fn instead(

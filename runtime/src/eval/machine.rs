@@ -343,6 +343,7 @@ impl Machine {
         let found = register.turn == self.turn && register.found.is_some();
         let shared = nodes[id].users > 1 || found;
         match &nodes[id].code {
+            _ if !shared && self.carry_into(nodes, (subject, id), out) => Ok(()),
             _ if shared || nodes[id].tap.get().is_some() => {
                 self.copy_found(nodes, subject, id, out)
             }
