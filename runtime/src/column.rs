@@ -231,6 +231,8 @@ impl Chunk {
 
 /// Bytes that a column has room for before anything is written, at the most: it grows.
 const ROOM_MAX: usize = 1 << 20;
+/// The same where it is known what the last rows took: eight pictures of 2 MiB, with nothing copied that grows.
+const EXPECTED_MAX: usize = 16 << 20;
 
 /// Writes a column row by row, or copies rows of others.
 #[derive(Debug)]
@@ -279,7 +281,7 @@ impl Builder {
     pub fn expect(&mut self, bytes: usize) {
         self.expected = self.expected.max(bytes);
         if self.rows == 0 && bytes > self.buffer.capacity() {
-            self.buffer = self.pool.buffer(bytes.min(ROOM_MAX));
+            self.buffer = self.pool.buffer(bytes.min(EXPECTED_MAX));
         }
     }
 
@@ -631,6 +633,16 @@ mod tests {
         let column = builder.finish();
         assert_eq!(column.row(2).as_slice::<f32>(), Some(&[3., 4., 5., 6.][..]));
         assert_eq!(column.cut(1..3).row(0).shape(), [0, 2]);
+    }
+
+    #[test]
+    fn rows_that_take_what_the_last_ones_took_stay_where_they_are() {
+        let mut builder = Builder::new(&Type::scalar(DType::Bytes), 2, &Pool::default());
+        builder.expect(8 << 20);
+        let row = || Shape::new(&[1 << 20]);
+        let first = builder.room(row()).as_ptr();
+        (1..8).for_each(|_| _ = builder.room(row()));
+        assert_eq!(builder.finish().row(0).as_text().as_ptr(), first);
     }
 
     #[test]
