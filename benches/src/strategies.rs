@@ -12,11 +12,11 @@ mod same;
 mod sampled;
 mod site;
 
-use crate::Row;
+use crate::{Experiments, Row};
 use std::env;
 
 /// Each with its rows.
-const ALL: [(&str, fn() -> Vec<Row>); 16] = [
+const ALL: [(&str, Experiments); 16] = [
     ("S1", arithmetic::golden),
     ("S2", arithmetic::law),
     ("S3", imitated::rows),

@@ -168,7 +168,7 @@ pub(crate) fn rate(program: &Program, way: &Way, span: (u64, f64)) -> f64 {
 /// Runs it for `warm` outputs, and then watches it for `seconds`.
 pub(crate) fn watch(program: &Program, way: &Way, (warm, seconds): (u64, f64)) -> Seen {
     let mut run = start(program, way, 0..u32::MAX);
-    let now = || (Instant::now(), os::process_cpu().unwrap_or_default(), reads::so_far().bytes);
+    let now = || (Instant::now(), os::process_cpu().unwrap_or_default(), reads::so_far());
     let (mut outputs, mut since, mut overslept) = (0, now(), Duration::ZERO);
     for chunk in run.by_ref() {
         let begin = Instant::now();
@@ -184,14 +184,20 @@ pub(crate) fn watch(program: &Program, way: &Way, (warm, seconds): (u64, f64)) -
         std::thread::sleep(way.consumer.saturating_sub(overslept));
         overslept = (overslept + begin.elapsed()).saturating_sub(way.consumer);
     }
-    let (end, cpu, bytes) = now();
+    let (end, cpu, _) = now();
     let n = outputs.saturating_sub(warm).max(1) as f64;
     Seen {
         rate: n / (end - since.0).as_secs_f64() * tokens::slower(),
         cpu: (cpu - since.1).as_secs_f64() / n,
-        bytes: (bytes - since.2) as f64 / n,
+        bytes: read(since.2) / n,
         stats: run.stats(),
     }
+}
+
+/// Bytes that were read since `before`, of files and of what is kept on disk.
+pub(crate) fn read(before: reads::Reads) -> f64 {
+    let since = reads::so_far().since(before);
+    (since.bytes + since.cached) as f64
 }
 
 /// Begins to run it.

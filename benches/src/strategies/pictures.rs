@@ -31,16 +31,23 @@ pub(crate) struct Kind {
     pub(crate) form: Form,
 }
 
-/// Those of the paper.
+/// What a file holds, as a lock names it.
+pub(crate) const FILE: &str = "p.files#1.with#1.read_file";
+
+/// Those of the paper; what a codec makes of one is another one, whose name begins as its own.
 pub(crate) const KINDS: [Kind; 5] = [
     Kind { name: "nothing", value: None, form: Form::Fused },
-    Kind { name: "bytes", value: Some("p.files#1.with#1.read_file"), form: Form::Fused },
+    Kind { name: "bytes", value: Some(FILE), form: Form::Fused },
     Kind { name: "decoded", value: Some("p.map#1.decode_jpeg"), form: Form::Fused },
     Kind { name: "resized", value: Some("p.map#1.resize"), form: Form::Whole },
     Kind { name: "centered", value: Some("p.map#1.normalize"), form: Form::Plain },
 ];
 
 impl Kind {
+    pub(crate) fn named(name: &str) -> &'static Self {
+        KINDS.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("no kind `{name}`"))
+    }
+
     pub(crate) fn pins(&self, tier: Tier) -> Vec<Pin<'static>> {
         self.value.iter().map(|it| Pin::all(it, tier)).collect()
     }
@@ -113,12 +120,11 @@ impl Pictures {
 
     /// Each kind, kept in a tier and filled.
     pub(crate) fn filled(&self, tier: Tier) -> Vec<Filled<'_>> {
-        (0..KINDS.len()).map(|it| self.filled_one(it, tier)).collect()
+        KINDS.iter().map(|it| self.filled_one(it, tier)).collect()
     }
 
     /// One of them.
-    pub(crate) fn filled_one(&self, kind: usize, tier: Tier) -> Filled<'_> {
-        let kind = &KINDS[kind];
+    pub(crate) fn filled_one(&self, kind: &'static Kind, tier: Tier) -> Filled<'_> {
         let (site, pins) = (self.site(kind.form), kind.pins(tier));
         let points = site.pinned(&pins);
         site.fill(&points);
@@ -198,7 +204,7 @@ impl Filled<'_> {
         let _disk = disk.map(|it| Virtual::disk(it as u64));
         let seconds = (OUTPUTS * self.site.batch_rows() / told.rate).clamp(SPAN[0], SPAN[1]);
         let pace = self.site.pace(&self.points, driver::cores(), (4, seconds));
-        if told.is_by_disk() { pace.rate } else { pace.alone() }
+        if told.is_by_disk() { pace.rate } else { pace.alone_on(disk) }
     }
 }
 

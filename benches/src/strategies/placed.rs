@@ -1,7 +1,7 @@
 //! S10, S13, S14: what is kept on which disk, and for how many epochs.
 
 use super::{
-    pictures::{FORMS, KINDS, Pictures, count, folder, text},
+    pictures::{FILE, FORMS, KINDS, Pictures, count, folder, text},
     site::{Folder, Pin, Site, Target, Tier, in_words},
 };
 use crate::{
@@ -46,11 +46,11 @@ pub(crate) fn layout() -> Vec<Row> {
     let choices = site.chosen(&target);
     let packed = choices.iter().filter(|it| it.kept && it.candidate.reads).map(|it| it.disk_share);
     let packed = packed.fold(0.0, f64::max);
-    let kept = site.pinned(&[Pin::all(KINDS[1].value.unwrap_or_default(), Tier::Disk)]);
+    let kept = site.pinned(&[Pin::all(FILE, Tier::Disk)]);
     site.fill(&kept);
     let _disk = Virtual::disk(SEGMENTS as u64);
-    let rate = |kept: &[_]| site.pace(kept, driver::cores(), (4, 2.0)).alone();
-    let rounds = (0..3).map(|_| (rate(&[]), rate(&kept)));
+    let pace = |kept: &[_]| site.pace(kept, driver::cores(), (4, 2.0));
+    let rounds = (0..3).map(|_| (pace(&[]).rate, pace(&kept).alone()));
     let (plain, ours): (Vec<f64>, Vec<f64>) = rounds.unzip();
     let (plain, ours) = (median(plain), median(ours));
     let figure = format!(

@@ -9,7 +9,7 @@ use compiler::{
 use driver::{Circumstances, Compiled, DiskOptions, Loaded, Profile, Settings, lock::Chosen};
 use model::{Machine, Storage, solve::Limit, strategy::Objective, what_if};
 use plan::{StageId, parts::Keep};
-use runtime::{Cache, CachePoint, DiskRoom, Store, os};
+use runtime::{Cache, CachePoint, DiskRoom, Store, os, reads};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -333,7 +333,7 @@ impl Site {
     pub(crate) fn epochs(&self, (kept, workers): (&[CachePoint], usize), epochs: u32) -> Pace {
         let way = Way { kept: kept.to_vec(), memory: MEMORY, ..Way::workers(workers) };
         let cpu = || os::process_cpu().unwrap_or_default().as_secs_f64();
-        let before = (Instant::now(), busy(), cpu());
+        let before = (Instant::now(), busy(), cpu(), reads::so_far());
         let run = trial::start(&self.compiled.program, &way, 0..epochs);
         run.for_each(|it| _ = it.expect("nothing fails"));
         let seconds = before.0.elapsed().as_secs_f64();
@@ -341,6 +341,7 @@ impl Site {
         Pace {
             rate: records / seconds,
             cpu: (cpu() - before.2) / records,
+            read: trial::read(before.3) / records,
             busy: (busy() - before.1) / seconds,
             workers,
         }
@@ -351,9 +352,10 @@ impl Site {
         let way = Way { kept: kept.to_vec(), memory: MEMORY, ..Way::workers(workers) };
         let before = (Instant::now(), busy());
         let seen = trial::watch(&self.compiled.program, &way, span);
-        let all = (busy() - before.1) / before.0.elapsed().as_secs_f64();
+        let busy = (busy() - before.1) / before.0.elapsed().as_secs_f64();
         let rows = self.batch_rows();
-        Pace { rate: seen.rate * rows, cpu: seen.cpu / rows, busy: all, workers }
+        let (rate, cpu, read) = (seen.rate * rows, seen.cpu / rows, seen.bytes / rows);
+        Pace { rate, cpu, read, busy, workers }
     }
 
     /// Records of an output.
@@ -369,6 +371,8 @@ pub(crate) struct Pace {
     pub(crate) rate: f64,
     /// Seconds of a core for each of them.
     pub(crate) cpu: f64,
+    /// Bytes that are read for each of them.
+    read: f64,
     /// Cores that it and all others kept busy.
     busy: f64,
     /// Threads that computed.
@@ -376,13 +380,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Records per second if nobody else computed: where all cores were busy, and it was they that bounded it, what its
-    /// threads would have done with a core each.
+    /// Records per second if nobody else computed, of what no disk bounds: where all cores were busy, what its threads would
+    /// have done with a core each.
     pub(crate) fn alone(&self) -> f64 {
         let cores = driver::cores() as f64;
         let own = cores.min(self.workers as f64);
-        let is_full = self.busy >= 0.95 * cores && self.rate * self.cpu >= 0.3 * own;
-        if is_full { own / self.cpu } else { self.rate }
+        if self.busy >= 0.95 * cores { own / self.cpu } else { self.rate }
+    }
+
+    /// The same where a disk gives so many bytes per second at the most.
+    pub(crate) fn alone_on(&self, disk: Option<f64>) -> f64 {
+        let most = disk.filter(|_| self.read > 0.0).map_or(f64::INFINITY, |it| it / self.read);
+        self.alone().min(most).max(self.rate)
     }
 }
 
