@@ -5,10 +5,12 @@
 //! the file need not be read again.
 
 mod choose;
+mod codecs;
 mod streams;
 
-pub use choose::{Budget, Choice, Disk, Occasion, PinnedBy};
-pub(crate) use choose::{READ_NS, SHARE_MIN};
+pub use choose::{Budget, Choice, Disk, Form, Occasion, Pin, PinnedBy, Tier};
+pub(crate) use choose::{PLAIN, SHARE_MIN};
+pub(crate) use codecs::codecs;
 
 use crate::{
     analysis::{
@@ -21,8 +23,8 @@ use crate::{
 };
 use model::{Figure, Origin};
 use plan::{
-    Code, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId, OpKind,
-    Otherwise, Plan, Property, Records, StageId, StageMeasured, Transform, called, hash,
+    Code, CodecFigures, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId,
+    OpKind, Otherwise, Plan, Property, Records, StageId, StageMeasured, Transform, called, hash,
     parts::{self, Keep},
 };
 use serde::{Deserialize, Serialize};
@@ -70,6 +72,9 @@ pub struct Candidate {
     pub listed: bool,
     /// Why it cannot be kept.
     pub refused: Option<String>,
+    /// What codecs were measured to do to it; none where that was not measured.
+    #[serde(default)]
+    pub codecs: Vec<CodecFigures>,
 }
 
 impl Candidate {
@@ -350,6 +355,7 @@ impl Site<'_> {
             most: stream.most,
             listed: true,
             refused: impure(graph, node, (columns, self.known.registry)),
+            codecs: Vec::new(),
         };
         candidate.sources.iter_mut().for_each(|it| it.1 *= candidate.made);
         candidate.most = candidate.most.map(|it| it * candidate.made);

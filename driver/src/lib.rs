@@ -41,9 +41,10 @@ pub use session::{
     place::{Place, place},
     run::{
         Arrival, ClassesSummary, DiskSummary, Dropped, Filled, Filling, KeptSummary, LeftOver,
-        Loss, Outcome, PrepareWatch, Progress, StageSummary, Stop, Stream, Summary, UnevenRanks,
-        Watch, cache_point, prepare, run,
+        Loss, Outcome, PrepareWatch, Progress, Sampling, StageSummary, Stop, Stream, Summary,
+        UnevenRanks, Watch, cache_point, prepare, run, sample,
     },
+    sampled::{Interval, Sampled, SampledValue},
     samples::{SampleProgress, cache_folder},
     shown::Unshown,
     sink::{

@@ -214,7 +214,7 @@ fn cost(program: &Program, compiled: Compiled) -> Cost {
     let values = candidates(&compiled.optimised.plan, &library, (of.costs(), SAVES_MIN));
     let values = values.unwrap_or_default().into_iter().filter(|it| it.refused.is_none());
     // What the lock names can be let go again, however little it saves.
-    let named = lock.iter().flat_map(|it| it.keep.iter().chain(&it.forbid).cloned());
+    let named = lock.iter().flat_map(|it| it.kept().into_iter().chain(it.forbid.clone()));
     let values: BTreeSet<String> = values.map(|it| it.value_name()).chain(named).collect();
     Cost {
         bottleneck: found.unwrap_or(own).to_owned(),

@@ -8,7 +8,10 @@ use crate::{
     text::Text,
     world::{self, World},
 };
-use compiler::ast::{self, ExprKind, Formal, Stage, TypeKind};
+use compiler::{
+    ast::{self, ExprKind, Formal, Stage, TypeKind},
+    caches::Pin,
+};
 use driver::{Lock, lock::Chosen};
 use lsp_types::{
     CodeAction, CodeActionKind, Command, Location, Position, Range, TextEdit, Uri, WorkspaceEdit,
@@ -261,12 +264,13 @@ fn pins(document: &Document, byte: u32) -> Vec<CodeAction> {
     };
     let mut all = Vec::new();
     for value in values {
-        let (is_kept, is_forbidden) = (chosen.keep.contains(value), chosen.forbid.contains(value));
+        let is_kept = chosen.keep.iter().any(|it| it.value == *value);
+        let is_forbidden = chosen.forbid.contains(value);
         let mut free = chosen.clone();
-        free.keep.retain(|it| it != value);
+        free.keep.retain(|it| it.value != *value);
         free.forbid.retain(|it| it != value);
         let mut kept = free.clone();
-        kept.keep.push(value.clone());
+        kept.keep.push(Pin::of(value));
         let mut forbidden = free.clone();
         forbidden.forbid.push(value.clone());
         if is_kept || is_forbidden {

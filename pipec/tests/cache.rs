@@ -357,3 +357,58 @@ fn the_bound_is_kept_and_told() {
     site.folder.pipec(&["cache", "gc", "kept", "--max", "1kB"]).ends(0, &["1 address removed"]);
     assert!(site.kept_files(".seg").is_empty());
 }
+
+/// What a lock says is done, in whatever form, and the output is the same.
+#[test]
+fn a_lock_says_where_and_how_values_are_cached() {
+    let site = Site::new("forms");
+    let tune = ["tune", "p.pipe", "--set", "data=data", "--epochs", "5", "--strategies"];
+    let tuned = site.folder.pipec(&[&tune[..], &["--cache", "kept", "--seconds", "4s"]].concat());
+    tuned.ends(0, &[]);
+    assert!(
+        tuned.out.contains("nothing") && tuned.err.contains("a sample of 40 records"),
+        "{tuned:#?}"
+    );
+    let path = site.folder.join("p.pipe.lock");
+    let lock = fs::read_to_string(&path).unwrap();
+    let (head, rest) = lock.split_once("\n[[").unwrap_or_else(|| panic!("{lock}"));
+    let found = rest.split_once("[pipeline.\"p\".found]").unwrap().1;
+    let with = |forms: &[(&str, &str, f64)]| {
+        let one = |(tier, codec, share): &(&str, &str, f64)| {
+            format!(
+                "[[pipeline.p.keep]]\nvalue = \"p.map#1.decode_jpeg\"\ntier = \"{tier}\"\ncodec = \"{codec}\"\n\
+                 share = {share:?}\n"
+            )
+        };
+        let forms: String = forms.iter().map(one).collect();
+        fs::write(&path, format!("{head}\n{forms}\n[pipeline.\"p\".found]{found}")).unwrap();
+    };
+    for (forms, on_disk) in [
+        (&[("memory", "lz4", 1.0)][..], false),
+        (&[("memory", "none", 0.4), ("memory", "zstd3+delta", 0.6)], false),
+        (&[("disk", "zstd1", 1.0)], true),
+        (&[("disk", "lz4+delta", 0.5), ("disk", "none", 0.5)], true),
+        (&[("both", "zstd9", 0.5), ("disk", "zstd9", 0.5)], true),
+    ] {
+        with(forms);
+        let _ = fs::remove_dir_all(site.folder.join("kept"));
+        let cache: &[&str] = if on_disk { &["--cache", "kept"] } else { &[] };
+        let options = [&["--locked", "--json"], cache].concat();
+        for again in [false, true] {
+            let ended = site.run(&options, Some(&site.whole));
+            let hits = if on_disk { figure(&ended, "hits") } else { 0 };
+            assert!(!(on_disk && again) || hits >= 40, "{forms:?}: {ended:#?}");
+            assert!(ended.out.contains("\"function\": \"decode_jpeg\""), "{forms:?}: {ended:#?}");
+        }
+    }
+    // What cannot be done is refused by name.
+    let refused = |lock: (&str, &str, f64), options: &[&str], why: &str| {
+        with(&[lock]);
+        let ended = site.run(&[&["--locked"], options].concat(), None);
+        assert!(ended.code != 0, "{ended:#?}");
+        says(&ended, why);
+    };
+    refused(("disk", "lz4", 1.0), &[], "name the folder with `--cache DIR`");
+    refused(("disk", "gzip", 1.0), &["--cache", "kept"], "unknown codec `gzip`");
+    refused(("memory", "lz4", 1.2), &[], "expected 0 to 1");
+}

@@ -5,6 +5,7 @@
 mod about;
 mod ahead;
 pub mod clean;
+mod codec;
 mod diagnostic;
 mod entry;
 mod expr;
@@ -27,6 +28,7 @@ mod types;
 
 pub use about::About;
 pub use ahead::{Ahead, AheadLoop};
+pub use codec::{Codec, CodecFigures, Compressor};
 pub use diagnostic::*;
 pub use entry::{
     Action, Affine, Applied, Cost, Drafted, Entry, FILE, Faulty, FieldTypes, Fused, Indexed,

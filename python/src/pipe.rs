@@ -586,7 +586,7 @@ impl Native {
             stopping.request();
         })?;
         let tuned = tuned.map_err(|it| errors::failure(py, &it))?;
-        let (workers, keep) = (tuned.chosen.workers, tuned.chosen.keep);
+        let (workers, keep) = (tuned.chosen.workers, tuned.chosen.kept());
         Ok((tuned.explanation.text(), tuned.tried, workers, keep, path))
     }
 }

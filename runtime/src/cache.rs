@@ -7,19 +7,21 @@
 //! kept of it now is worth as much as what could be kept of another instead; once the room is
 //! used up, the rest is computed anew each time.
 
+pub mod codec;
 mod counter;
 mod disk;
 mod record;
 mod room;
 mod segment;
 
+pub use codec::Codecs;
 pub(crate) use counter::{begin as begin_counting, take_back as take_back_counts};
 pub use disk::{Store, StoreStats};
 pub use room::{DiskRoom, folder_bytes};
 
-use crate::{Buffer, Chunk, Shape, Tensor, memory};
+use crate::{Buffer, Chunk, Out, Shape, Tensor, memory};
 use counter::Counter;
-use plan::{DType, ExprId, StageId, parts::Keep};
+use plan::{Codec, DType, ExprId, StageId, parts::Keep};
 use std::{
     collections::{HashMap, hash_map},
     hash::{BuildHasherDefault, Hasher},
@@ -74,6 +76,8 @@ pub type CacheKey = u128;
 #[derive(Debug)]
 pub struct Cache {
     disk: Option<Store>,
+    /// How the values in memory are encoded.
+    codecs: Codecs,
     shards: Vec<Mutex<Shard>>,
     limit: u64,
     bytes: AtomicU64,
@@ -105,7 +109,34 @@ type Shard = HashMap<CacheKey, Entry, BuildHasherDefault<KeyIsHash>>;
 struct Entry {
     dtype: DType,
     shape: Shape,
+    codec: Codec,
+    /// Bytes of `data` that are of the value.
+    len: usize,
     data: Buffer,
+}
+
+/// A value that is in memory.
+pub(crate) enum Found<'a> {
+    /// As it is.
+    Plain(Tensor<'a>),
+    /// Encoded.
+    Encoded(Encoded<'a>),
+}
+
+/// A value as it is encoded in memory.
+pub(crate) struct Encoded<'a> {
+    dtype: DType,
+    shape: Shape,
+    codec: Codec,
+    frame: &'a [u8],
+}
+
+impl Encoded<'_> {
+    /// Writes the value; whether it could be.
+    pub(crate) fn write(&self, out: &mut Out<'_>) -> bool {
+        let room = out.room(self.dtype, self.shape);
+        room.is_ok_and(|it| codec::decode(self.codec, (self.dtype, &self.shape), self.frame, it))
+    }
 }
 
 /// The keys are hashes already.
@@ -129,6 +160,7 @@ impl Cache {
     pub fn new(limit: u64) -> Self {
         Self {
             disk: None,
+            codecs: Codecs::default(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             limit,
             bytes: AtomicU64::new(0),
@@ -144,13 +176,19 @@ impl Cache {
         Self { disk: Some(store), ..self }
     }
 
+    /// The same whose values in memory are encoded.
+    #[must_use]
+    pub fn encoded(self, codecs: Codecs) -> Self {
+        Self { codecs, ..self }
+    }
+
     /// What is on disk.
     pub fn store(&self) -> Option<&Store> {
         self.disk.as_ref()
     }
 
     /// The value of `key` in memory; counted as found or not.
-    pub fn find(&self, key: CacheKey) -> Option<Tensor<'_>> {
+    pub(crate) fn find(&self, key: CacheKey) -> Option<Found<'_>> {
         let found = self.peek(key);
         let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.add(1);
@@ -194,15 +232,34 @@ impl Cache {
     }
 
     fn insert_in_memory(&self, key: CacheKey, value: &Tensor<'_>) {
-        let bytes = value.bytes() as u64 + ENTRY_BYTES;
+        let codec = self.codecs.of(key);
+        if codec == Codec::NONE {
+            return self.put(key, value, (codec, value.bytes()), &|room| value.copy_to(room));
+        }
+        let packed = value.packed();
+        codec::encode(codec, (value.dtype(), value.shape()), &packed, |codec, frame| {
+            self.put(key, value, (codec, frame.len()), &|room| room.copy_from_slice(frame));
+        });
+    }
+
+    /// Keeps what `write` writes of a value, where there is room for so many bytes.
+    fn put(
+        &self,
+        key: CacheKey,
+        value: &Tensor<'_>,
+        (codec, len): (Codec, usize),
+        write: &dyn Fn(&mut [u8]),
+    ) {
+        let bytes = len as u64 + ENTRY_BYTES;
         let room = |used: u64| (used + bytes <= self.limit).then_some(used + bytes);
         if !is_spare(bytes) || self.bytes.fetch_update(Relaxed, Relaxed, room).is_err() {
             self.refused.add(1);
             return;
         }
-        let mut data = Buffer::of(value.bytes());
-        value.copy_to(&mut data.bytes_mut()[..value.bytes()]);
-        let entry = Entry { dtype: value.dtype(), shape: Shape::new(value.shape()), data };
+        let mut data = Buffer::of(len);
+        write(&mut data.bytes_mut()[..len]);
+        let (dtype, shape) = (value.dtype(), Shape::new(value.shape()));
+        let entry = Entry { dtype, shape, codec, len, data };
         // Another thread may have computed it too; its value is the same, and may be in use.
         match self.shard(key).entry(key) {
             hash_map::Entry::Occupied(_) => {
@@ -232,13 +289,19 @@ impl Cache {
         }
     }
 
-    fn peek(&self, key: CacheKey) -> Option<Tensor<'_>> {
+    fn peek(&self, key: CacheKey) -> Option<Found<'_>> {
         let shard = self.shard(key);
-        let entry = shard.get(&key)?;
-        // SAFETY: the elements are there, aligned, and neither they nor their place change while
-        // the cache lives: entries are never taken out or replaced, and a table that grows moves
-        // the entry but not what it points to.
-        Some(unsafe { Tensor::from_raw(entry.dtype, entry.shape, entry.data.as_ptr()) })
+        let Entry { dtype, shape, codec, len, data } = shard.get(&key)?;
+        if *codec == Codec::NONE {
+            // SAFETY: the elements are there, aligned, and neither they nor their place change while
+            // the cache lives: entries are never taken out or replaced, and a table that grows moves
+            // the entry but not what it points to.
+            let value = unsafe { Tensor::from_raw(*dtype, *shape, data.as_ptr()) };
+            return Some(Found::Plain(value));
+        }
+        // SAFETY: so many bytes are there, for the same reason.
+        let frame = unsafe { std::slice::from_raw_parts(data.as_ptr().as_ptr(), *len) };
+        Some(Found::Encoded(Encoded { dtype: *dtype, shape: *shape, codec: *codec, frame }))
     }
 
     fn shard(&self, key: CacheKey) -> MutexGuard<'_, Shard> {
@@ -283,6 +346,28 @@ pub(crate) fn key_of(chunk: &Chunk, row: usize, (name, key): (u64, &[u32])) -> C
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Scratch;
+
+    fn plain(found: Option<Found<'_>>) -> Option<Tensor<'_>> {
+        match found {
+            Some(Found::Plain(it)) => Some(it),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn encoded_values_take_less_room_and_are_the_same() {
+        let lz4 = "lz4+shuffle".parse().unwrap();
+        let cache = Cache::new(1 << 20).encoded(Codecs::new(&[(lz4, 1.0)]));
+        let value: Vec<f32> = (0..4096).map(|it| (it / 16) as f32).collect();
+        cache.insert(5, &Tensor::new(&[64, 64], &value));
+        assert!(cache.stats().bytes < 4096 * 2, "{:?}", cache.stats());
+        let Some(Found::Encoded(found)) = cache.find(5) else { panic!("it is encoded") };
+        let mut scratch = Scratch::new();
+        assert!(found.write(&mut Out::grow(&mut scratch)));
+        assert_eq!(scratch.tensor().shape(), [64, 64]);
+        assert_eq!(scratch.tensor().as_slice::<f32>(), Some(&value[..]));
+    }
 
     #[test]
     fn values_are_kept_until_the_room_is_used_up() {
@@ -294,7 +379,7 @@ mod tests {
         }
         // Twice the same takes no more room.
         cache.insert(1, &Tensor::new(&[4], &values[1]));
-        let found = |key| cache.find(key).and_then(|it| it.as_slice::<u8>());
+        let found = |key| plain(cache.find(key)).and_then(|it| it.as_slice::<u8>());
         assert_eq!(found(0), Some(&values[0][..]));
         assert_eq!(found(1), Some(&values[1][..]));
         assert_eq!(found(2), None);
@@ -310,7 +395,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for key in 0..500_u128 {
-                        match cache.find(key) {
+                        match plain(cache.find(key)) {
                             Some(found) => assert_eq!(found.first::<u64>(), key as u64),
                             None => cache.insert(key, &Tensor::new(&[], &[key as u64])),
                         }

@@ -33,6 +33,17 @@ pub(crate) fn open_any(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
     open(path, give_up)
 }
 
+/// Lets the system forget what it holds of a file in memory, where it can: what is read next comes from the disk.
+pub fn forget(file: &File) {
+    // What was written and is not on the disk yet is not forgotten.
+    let _ = file.sync_data();
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Advice, fadvise};
+        let _ = fadvise(file, 0, None, Advice::DontNeed);
+    }
+}
+
 /// How many files the process may have open; none where nothing is said.
 pub fn open_files_max() -> Option<u64> {
     #[cfg(unix)]

@@ -61,6 +61,11 @@ pub fn hold_back(bytes_per_second: Option<u64>) {
     MOST.store(bytes_per_second.map_or(0, |it| it.max(1)), Relaxed);
 }
 
+/// Bytes a second that the process may read, where that is held back.
+pub fn held_back() -> Option<u64> {
+    Some(MOST.load(Relaxed)).filter(|it| *it > 0)
+}
+
 /// Fills `room` with the rest of `file`, which is not counted; whether that is all of it, and nothing follows.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 //! Text and bytes are tensors of dtype `str` or `bytes` with one axis, their length in bytes.
 
 use plan::DType;
-use std::{fmt, marker::PhantomData, ops::Deref, ptr::NonNull, slice};
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Deref, ptr::NonNull, slice};
 
 /// The most axes that a tensor can have.
 pub const MAX_RANK: usize = 6;
@@ -190,6 +190,18 @@ impl<'a> Tensor<'a> {
         // SAFETY: that many bytes lie there for 'a.
         self.is_contiguous()
             .then(|| unsafe { slice::from_raw_parts(self.data.as_ptr(), self.bytes()) })
+    }
+
+    /// The bytes of all elements in C order: where they lie so, or copied.
+    pub fn packed(&self) -> Cow<'a, [u8]> {
+        match self.as_bytes() {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => {
+                let mut all = vec![0; self.bytes()];
+                self.copy_to(&mut all);
+                Cow::Owned(all)
+            }
+        }
     }
 
     /// The text, or bytes, that it is.

@@ -8,6 +8,7 @@ use crate::{
     Row, epochs,
     trial::{self, Way},
 };
+use compiler::caches::Pin as Pinned;
 use driver::{
     Arrival, Compiled, DiskOptions, PrepareWatch, RunOptions, Stop, Stream, Summary, lock::Chosen,
 };
@@ -100,7 +101,7 @@ fn options(folder: Option<&Path>) -> RunOptions {
         limit: 1 << 40,
         verify_inputs: false,
     });
-    let keep = vec![PINNED.to_owned()];
+    let keep = vec![Pinned::of(PINNED)];
     let lock = Chosen { workers: driver::cores(), keep, ..Chosen::default() };
     let caches = disk.is_some();
     // Too little memory to keep anything there.

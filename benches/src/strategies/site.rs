@@ -2,13 +2,13 @@
 
 use crate::trial::{self, Way};
 use compiler::{
-    caches::{Budget, Candidate, Choice, Disk, Occasion, candidates},
+    caches::{self, Budget, Candidate, Choice, Disk, Form, Occasion, candidates},
     estimate::{Strategies, View, choose, outlook, strategies},
     explain::Explanation,
 };
 use driver::{Circumstances, Compiled, DiskOptions, Loaded, Profile, Settings, lock::Chosen};
 use model::{Machine, Storage, solve::Limit, strategy::Objective, what_if};
-use plan::{StageId, parts::Keep};
+use plan::{Codec, CodecFigures, StageId, parts::Keep};
 use runtime::{Cache, CachePoint, DiskRoom, Store, os, reads};
 use std::{
     collections::BTreeMap,
@@ -34,6 +34,19 @@ pub(crate) enum Tier {
     Memory,
     Disk,
 }
+
+impl Tier {
+    fn in_plans(self) -> caches::Tier {
+        match self {
+            Self::Memory => caches::Tier::Memory,
+            Self::Disk => caches::Tier::Disk,
+        }
+    }
+}
+
+/// Values as they are.
+const PLAIN: CodecFigures =
+    CodecFigures { codec: Codec::NONE, left: 1.0, encode_ns: 0.0, decode_ns: 0.0 };
 
 /// What is kept of each record, whatever the model thinks of it: what a lock says.
 #[derive(Debug, Clone, Copy)]
@@ -263,6 +276,7 @@ impl Site {
                 values: Some(self.records),
                 share: share(Tier::Memory),
                 disk_share: share(Tier::Disk),
+                forms: vec![Form { tier: pin.tier.in_plans(), figures: PLAIN, share: pin.share }],
                 saves_ns: 0.0,
                 fill_ns: 0.0,
                 payback: 0.0,

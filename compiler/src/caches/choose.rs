@@ -2,7 +2,7 @@
 
 use super::Candidate;
 use model::{Machine, strategy::Objective};
-use plan::{StageId, percent};
+use plan::{Codec, CodecFigures, StageId, percent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,9 @@ pub struct Choice {
     pub share: f64,
     /// The same on disk; what is in memory is on disk as well, where some of them are.
     pub disk_share: f64,
+    /// How they are kept, each way with its share.
+    #[serde(default)]
+    pub forms: Vec<Form>,
     /// Processor time that it saves a record in each later epoch, on average, in nanoseconds.
     pub saves_ns: f64,
     /// Processor time to put it where it is kept, a record of the first epoch, in nanoseconds.
@@ -47,6 +50,56 @@ pub struct Choice {
     pub disk_values: Option<u64>,
 }
 
+/// Where some values lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// In memory alone.
+    Memory,
+    /// In memory as they are, and on disk for later runs.
+    Both,
+    /// On disk alone.
+    Disk,
+}
+
+/// Where and how some of the values are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Form {
+    /// Where.
+    pub tier: Tier,
+    /// How they are encoded there, on disk where they are on disk.
+    pub figures: CodecFigures,
+    /// Their share of all values.
+    pub share: f64,
+}
+
+/// A value that is to be kept, by its name; where, how and of how many records, as far as that is said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pin {
+    /// The value (`Candidate::value_name`).
+    pub value: String,
+    /// Where.
+    pub tier: Option<Tier>,
+    /// How it is encoded there.
+    pub codec: Option<Codec>,
+    /// The share of its values.
+    pub share: Option<f64>,
+}
+
+impl Pin {
+    /// A value, wherever and however that is best.
+    pub fn of(value: &str) -> Self {
+        Self { value: value.to_owned(), tier: None, codec: None, share: None }
+    }
+
+    /// Whether that is kept which this names.
+    pub(crate) fn allows(&self, value: &str, (tier, codec): (Tier, Codec)) -> bool {
+        self.value == value
+            && self.tier.is_none_or(|it| it == tier)
+            && self.codec.is_none_or(|it| it == codec)
+    }
+}
+
 /// What a choice is made for.
 #[derive(Debug, Clone, Default)]
 pub struct Occasion {
@@ -60,14 +113,16 @@ pub struct Occasion {
     pub disk: Option<Disk>,
     /// Values that are there already, by what [`Candidate::name`] says.
     pub filled: BTreeMap<u64, u64>,
-    /// Values that are kept and no others, where there is one (`Candidate::value_name`).
-    pub pinned: Vec<String>,
+    /// Values that are kept and no others, where there is one.
+    pub pinned: Vec<Pin>,
     /// Who says so.
     pub pinned_by: PinnedBy,
     /// Values that are not kept.
     pub forbidden: Vec<String>,
     /// What is to be as small as possible.
     pub objective: Objective,
+    /// Ranks that share the records of each epoch, another part of them each time; 0 counts as 1.
+    pub ranks: u32,
 }
 
 /// Who says which values are kept, and no others.
@@ -152,6 +207,21 @@ impl Occasion {
         choice.values.map_or(0.0, |it| (there as f64 / it.max(1) as f64).min(1.0))
     }
 
+    /// The part of what this rank has cached in memory that it finds in a later epoch, on average: the records of each epoch
+    /// are dealt anew, so of w ranks one finds 1 − (1 − 1/w)^e of its own after e epochs.
+    pub(crate) fn found_in_memory(&self) -> f64 {
+        let (left, later) = (1.0 - 1.0 / f64::from(self.ranks.max(1)), self.passes - 1.0);
+        if left <= 0.0 || later <= 0.0 {
+            return 1.0;
+        }
+        1.0 - left * (1.0 - left.powf(later)) / (1.0 - left) / later
+    }
+
+    /// Whether a value is one of those that are to be kept.
+    pub(crate) fn pins(&self, value: &str) -> bool {
+        self.pinned.iter().any(|it| it.value == value)
+    }
+
     /// Runs that find what is kept.
     pub(crate) fn runs(&self) -> f64 {
         if self.disk.is_some() { RUNS } else { 1.0 }
@@ -171,6 +241,7 @@ impl Choice {
             values,
             share: 0.0,
             disk_share: 0.0,
+            forms: Vec::new(),
             saves_ns: 0.0,
             fill_ns: 0.0,
             payback: f64::INFINITY,
@@ -188,20 +259,55 @@ impl Choice {
         if new.why.is_empty() && occasion.forbidden.contains(&name) {
             new.why = "the lock file excludes it".to_owned();
         }
-        let others = !occasion.pinned.is_empty() && !occasion.pinned.contains(&name);
-        if new.why.is_empty() && others {
+        if new.why.is_empty() && !occasion.pinned.is_empty() && !occasion.pins(&name) {
+            let mut names: Vec<&str> = occasion.pinned.iter().map(|it| &*it.value).collect();
+            names.dedup();
             let who = match occasion.pinned_by {
                 PinnedBy::Lock => "the lock file",
                 PinnedBy::Prepare => "`prepare --keep`",
             };
-            new.why = format!("{who} caches only `{}`", occasion.pinned.join("`, `"));
+            new.why = format!("{who} caches only `{}`", names.join("`, `"));
         }
         new
     }
 
-    /// Bytes of all of them.
+    /// Bytes of all of them, as they are.
     pub fn bytes_in_all(&self) -> Option<f64> {
-        Some(self.values? as f64 * (self.candidate.bytes.value + ENTRY_BYTES))
+        self.bytes_encoded(1.0)
+    }
+
+    /// Bytes of all of them, where this part is left of each.
+    pub(crate) fn bytes_encoded(&self, left: f64) -> Option<f64> {
+        Some(self.values? as f64 * (self.candidate.bytes.value * left + ENTRY_BYTES))
+    }
+
+    /// The codecs of the values in memory, and of those on disk, each with its share of all values.
+    pub fn codecs(&self) -> [Vec<(Codec, f64)>; 2] {
+        let of = |is_there: fn(&Form) -> bool, codec: fn(&Form) -> Codec| {
+            let own = self.forms.iter().filter(|it| is_there(it));
+            own.map(|it| (codec(it), it.share)).collect()
+        };
+        [
+            of(|it| it.tier != Tier::Disk, Form::codec_in_memory),
+            of(|it| it.tier != Tier::Memory, |it| it.figures.codec),
+        ]
+    }
+
+    /// Bytes that are read from disk for each value, on average.
+    pub(crate) fn read_bytes(&self) -> f64 {
+        let on_disk = self.forms.iter().filter(|it| it.tier == Tier::Disk);
+        self.candidate.bytes.value * on_disk.map(|it| it.share * it.figures.left).sum::<f64>()
+    }
+
+    /// Bytes that are written to disk for each value, on average.
+    pub(crate) fn written_bytes(&self) -> f64 {
+        let on_disk = self.forms.iter().filter(|it| it.tier != Tier::Memory);
+        self.candidate.bytes.value * on_disk.map(|it| it.share * it.figures.left).sum::<f64>()
+    }
+
+    /// Processor time to find a value where it is kept, on average, in nanoseconds.
+    pub(crate) fn found_ns(&self) -> f64 {
+        self.candidate.bytes.value * self.forms.iter().map(Form::found_ns).sum::<f64>()
     }
 
     /// Whether there is room for all of them, in memory or on disk.
@@ -252,13 +358,30 @@ impl Choice {
         !self.kept && self.why.is_empty()
     }
 
-    /// The same where these shares are kept.
+    /// The same where these shares are kept as they are.
     #[must_use]
-    pub(crate) fn with_shares(mut self, share: f64, disk_share: f64) -> Self {
-        (self.share, self.disk_share) = (share, disk_share);
+    pub(crate) fn with_shares(self, share: f64, disk_share: f64) -> Self {
+        let form = |tier, share| Form { tier, figures: PLAIN, share };
+        let both = f64::min(share, disk_share);
+        self.with_forms(vec![
+            form(Tier::Memory, share - both),
+            form(Tier::Both, both),
+            form(Tier::Disk, disk_share - both),
+        ])
+    }
+
+    /// The same which is kept in these forms.
+    #[must_use]
+    pub(crate) fn with_forms(mut self, mut forms: Vec<Form>) -> Self {
+        forms.retain(|it| it.share > 0.0);
+        let sum = |part: fn(&Form) -> f64| forms.iter().map(part).sum::<f64>().min(1.0);
+        self.share = sum(|it| it.share * it.tier.shares().0);
+        self.disk_share = sum(|it| it.share * it.tier.shares().1);
         let (bytes, saves) = (self.candidate.bytes.value, self.candidate.saves.value);
-        self.saves_ns = (self.hits() * saves - self.only_on_disk() * READ_NS * bytes).max(0.0);
-        let moved = bytes * (FILL_NS * share + WRITE_NS * disk_share);
+        let found = forms.iter().map(Form::found_ns).sum::<f64>();
+        self.saves_ns = (self.hits() * saves - found * bytes).max(0.0);
+        let moved = bytes * forms.iter().map(Form::fill_ns).sum::<f64>();
+        self.forms = forms;
         self.fill_ns = moved + self.candidate.fill_ns * self.hits();
         let made = self.candidate.made.max(1e-9);
         self.payback = match self.saves_ns > 0.0 {
@@ -271,12 +394,68 @@ impl Choice {
     /// Says that it is kept, in so much memory.
     pub(crate) fn keep(&mut self, room: f64) {
         self.kept = true;
-        let all = self.bytes_in_all();
+        let all = self.values;
         self.limit = match self.share < SHARE_MIN {
             true => 0,
-            false => all.map_or(room, |it| (it * self.share).min(room)) as u64,
+            false => all.map_or(room, |_| self.bytes_in_memory().min(room)) as u64,
         };
         self.why = room_for(self.share, self.disk_share);
+    }
+
+    /// Bytes of memory of those that are kept there.
+    fn bytes_in_memory(&self) -> f64 {
+        let of = |it: &Form| {
+            let left = if it.tier == Tier::Memory { it.figures.left } else { 1.0 };
+            let (memory, _) = it.tier.shares();
+            memory * it.share * self.bytes_encoded(left).unwrap_or_default()
+        };
+        self.forms.iter().map(of).sum()
+    }
+}
+
+impl Tier {
+    /// The shares in memory and on disk of what lies here.
+    pub(crate) fn shares(self) -> (f64, f64) {
+        match self {
+            Self::Memory => (1.0, 0.0),
+            Self::Both => (1.0, 1.0),
+            Self::Disk => (0.0, 1.0),
+        }
+    }
+}
+
+/// A value as it is: nothing is encoded.
+pub(crate) const PLAIN: CodecFigures =
+    CodecFigures { codec: Codec::NONE, left: 1.0, encode_ns: 0.0, decode_ns: 0.0 };
+
+impl Form {
+    /// The codec of what is in memory: what is on disk as well is in memory as it is.
+    fn codec_in_memory(&self) -> Codec {
+        if self.tier == Tier::Memory { self.figures.codec } else { Codec::NONE }
+    }
+
+    /// Nanoseconds to find a byte of a value: to decode it, and to read what is read from disk. It lies in memory for
+    /// nothing.
+    fn found_ns(&self) -> f64 {
+        let CodecFigures { left, decode_ns, .. } = self.figures;
+        self.share
+            * match self.tier {
+                Tier::Memory => decode_ns,
+                Tier::Both => 0.0,
+                Tier::Disk => READ_NS * left + decode_ns,
+            }
+    }
+
+    /// Nanoseconds to put a byte of a value where it is kept, the first time.
+    fn fill_ns(&self) -> f64 {
+        let CodecFigures { left, encode_ns, .. } = self.figures;
+        let written = encode_ns + WRITE_NS * left;
+        self.share
+            * match self.tier {
+                Tier::Memory => encode_ns + FILL_NS * left,
+                Tier::Both => FILL_NS + written,
+                Tier::Disk => written,
+            }
     }
 }
 
@@ -295,5 +474,20 @@ fn room_for(memory: f64, disk: f64) -> String {
         }
         (false, _) => format!("{} fit on disk", of(disk)),
         (true, false) => format!("{} fit", of(memory)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_finds_what_was_dealt_to_it_before() {
+        let found = |ranks, passes| {
+            (Occasion { ranks, passes, ..Occasion::default() }.found_in_memory() * 1e3).round()
+        };
+        assert_eq!([found(1, 90.0), found(0, 2.0), found(8, 1.0)], [1e3, 1e3, 1e3]);
+        // 12.5, 23.4 and 33.0% in epochs 2, 3 and 4.
+        assert_eq!([found(8, 2.0), found(8, 3.0), found(8, 4.0)], [125.0, 180.0, 230.0]);
     }
 }

@@ -7,7 +7,7 @@ mod tail;
 use super::{Basis, Estimate, Origin, StepEstimate};
 use crate::{
     analysis::role::{Ends, Role, role},
-    caches::{Budget, Choice, Part, READ_NS},
+    caches::{Budget, Choice, Part},
     registry::Registry,
 };
 use model::{
@@ -396,7 +396,7 @@ fn payback(
         let at = place(plan, &choice.candidate.step)?;
         cold = filling(&cold, plan, choice);
         let values = entering[at] * choice.candidate.made;
-        written += outputs * values * choice.candidate.bytes.value * choice.disk_share;
+        written += outputs * values * choice.written_bytes();
     }
     let disk = view.budget.and_then(|it| it.disk);
     // What the system holds back in memory is written behind the later epochs.
@@ -449,9 +449,9 @@ pub(super) fn warm(
         let network = candidate.parts.iter().fold(network, less);
         let network = match place(&candidate.step) {
             Some(at) => {
-                let [memory, disk] = [choice.share, choice.only_on_disk()]
-                    .map(|it| it * candidate.made * candidate.bytes.value);
-                let ns = FIND_NS + memory * FOUND_NS + disk * READ_NS;
+                let memory = choice.share * candidate.made * candidate.bytes.value;
+                let disk = candidate.made * choice.read_bytes();
+                let ns = FIND_NS + memory * FOUND_NS + candidate.made * choice.found_ns();
                 let values = choice.only_on_disk() * candidate.made;
                 network.with(at, |it| {
                     it.ns.value += ns;

@@ -6,14 +6,14 @@ use super::{
     outlook::View,
     strategy::{Found, Group, Picks, Shop, choose},
 };
-use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
+use crate::caches::{Candidate, Choice, Form, Occasion, SHARE_MIN, Tier};
 use model::{
     curve::Curve,
     solve::Limit,
     strategy::{Objective, Strategy},
     weights::{self, Whole, pareto},
 };
-use plan::{Library, Plan, parts::Keep};
+use plan::{Codec, Library, Plan, parts::Keep};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -81,6 +81,8 @@ pub struct Row {
     /// PRESTO's score, where that is to be high.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// Records per second once it is full, where it was run.
+    pub measured: Option<f64>,
 }
 
 /// A value that is kept somewhere.
@@ -96,6 +98,8 @@ pub struct Kept {
     pub memory: f64,
     /// The same on disk.
     pub disk: f64,
+    /// How they are kept, each way with its share.
+    pub forms: Vec<Form>,
 }
 
 /// Something of which more or less would change what is chosen.
@@ -197,8 +201,9 @@ fn reversed(kept: &[&[Kept]], (all, weights): (&[Whole], [f64; 3])) -> Vec<Rever
 
 fn same_kept(a: &[Kept], b: &[Kept]) -> bool {
     let rough = |it: &Kept| {
-        let [memory, disk] = [it.memory, it.disk].map(|it| (it * 1e3).round() as i64);
-        (it.step.clone(), it.value.clone(), memory, disk)
+        let form = |it: &Form| (it.tier, it.figures.codec, (it.share * 1e3).round() as i64);
+        let forms: Vec<(Tier, Codec, i64)> = it.forms.iter().map(form).collect();
+        (it.step.clone(), it.value.clone(), forms)
     };
     a.iter().map(rough).eq(b.iter().map(rough))
 }
@@ -266,6 +271,7 @@ impl Shop<'_> {
             ]),
             pareto: false,
             chosen: false,
+            measured: None,
             cost: has_cost.then(cost),
             score: None,
         }
@@ -276,11 +282,10 @@ impl Shop<'_> {
         let mut found: Vec<Kept> = Vec::new();
         for (group, shares) in picks.iter().zip(&strategy.shares) {
             for member in &group.members {
-                let (memory, disk) = self.shares_of(*member, (group, shares));
-                let Candidate { function, step, keep, .. } = &all[*member].candidate;
-                if f64::max(memory, disk) >= SHARE_MIN {
-                    let (value, step) = (function.clone(), step.clone());
-                    found.push(Kept { value, step, index: *keep == Keep::Index, memory, disk });
+                let forms = self.forms_of(*member, (group, shares));
+                let choice = all[*member].clone().with_forms(forms);
+                if choice.hits() >= SHARE_MIN {
+                    found.push(Kept::of(&choice));
                 }
             }
         }
@@ -355,26 +360,35 @@ impl Case<'_> {
     fn chosen(&self, view: &View, occasion: &Occasion) -> Vec<Kept> {
         let found = (self.candidates.to_vec(), occasion);
         let all = choose(self.plan, self.library, (self.estimate, view), found);
-        let kept = all.into_iter().filter(|it| it.kept).map(|it| Kept {
-            index: it.candidate.keep == Keep::Index,
-            value: it.candidate.function,
-            step: it.candidate.step,
-            memory: it.share,
-            disk: it.disk_share,
-        });
+        let kept = all.iter().filter(|it| it.kept).map(Kept::of);
         let mut kept: Vec<Kept> = kept.collect();
         kept.sort_by(|a, b| (&a.step, &a.value).cmp(&(&b.step, &b.value)));
         kept
     }
 }
 
-/// Whether the same values are kept in the same places, of however many records.
+/// Whether the same values are kept in the same places, encoded in the same ways, of however many records.
 fn same_ways(a: &[Kept], b: &[Kept]) -> bool {
     let way = |it: &Kept| {
-        let is_some = |share: f64| share >= SHARE_MIN;
-        (it.step.clone(), it.value.clone(), is_some(it.memory), is_some(it.disk))
+        let forms = it.forms.iter().filter(|it| it.share >= SHARE_MIN);
+        let forms: Vec<(Tier, Codec)> = forms.map(|it| (it.tier, it.figures.codec)).collect();
+        (it.step.clone(), it.value.clone(), forms)
     };
     a.iter().map(way).eq(b.iter().map(way))
+}
+
+impl Kept {
+    fn of(choice: &Choice) -> Self {
+        let Candidate { function, step, keep, .. } = &choice.candidate;
+        Self {
+            value: function.clone(),
+            step: step.clone(),
+            index: *keep == Keep::Index,
+            memory: choice.share,
+            disk: choice.disk_share,
+            forms: choice.forms.clone(),
+        }
+    }
 }
 
 /// The same with so many times as much of something.

@@ -8,13 +8,13 @@ use super::{
     Estimate,
     outlook::{View, epoch, filling, observed, warm},
 };
-use crate::caches::{Candidate, Choice, Occasion, PinnedBy, SHARE_MIN};
+use crate::caches::{Candidate, Choice, Form, Occasion, PLAIN, PinnedBy, SHARE_MIN, Tier, codecs};
 use model::{
     Machine, Network, Wishes,
     solve::{self, Limit},
     strategy::{Objective, Plan as Program, Strategy, Way, best},
 };
-use plan::{Library, Plan, StageId, parts::Keep, percent};
+use plan::{CodecFigures, Library, Plan, StageId, parts::Keep, percent};
 
 /// Epochs that stand for any number.
 const EPOCHS_MAX: f64 = 1e6;
@@ -39,7 +39,7 @@ pub fn choose(
     if let Some(shop) = Shop::new((plan, library), (estimate, view), (occasion, &all)) {
         shop.decide(&mut all);
         // Where files cannot be kept anywhere, nobody has to be told of them.
-        let mut has_way = shop.ways.iter().map(|it| it.iter().any(Option::is_some));
+        let mut has_way = shop.ways.iter().map(|it| !it.is_empty());
         all.retain(|it| has_way.next() == Some(true) || !it.candidate.reads);
     }
     all.iter_mut()
@@ -74,15 +74,12 @@ fn for_runs(machine: &Machine) -> Machine {
     Machine { consumer: model::Consumer::default(), ..machine.clone() }
 }
 
-/// Where a value lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tier {
-    /// In memory alone.
-    Memory,
-    /// In memory, and on disk for later runs.
-    Both,
-    /// On disk alone.
-    Disk,
+/// A way to keep a candidate.
+#[derive(Debug, Clone)]
+pub(super) struct Kind {
+    pub(super) tier: Tier,
+    pub(super) figures: CodecFigures,
+    way: Way,
 }
 
 /// What a stage may keep.
@@ -118,7 +115,7 @@ pub(super) struct Shop<'a> {
     /// Seconds of each row that an output takes if nothing is kept.
     base: Vec<f64>,
     /// What each candidate does to them, in each tier.
-    ways: Vec<[Option<Way>; 3]>,
+    ways: Vec<Vec<Kind>>,
     /// The stages that may keep something, each with all that it may keep.
     pub(super) stages: Vec<Vec<Group>>,
     /// Bytes of memory and of the disk.
@@ -160,18 +157,19 @@ impl Solver<'_> {
         storage.is_some_and(|it| it.requests_max.is_some())
     }
 
-    fn way(&self, choice: &Choice, tier: Tier) -> Solved {
-        let with = |(memory, disk)| choice.clone().with_shares(memory, disk);
+    fn way(&self, choice: &Choice, (tier, figures): (Tier, CodecFigures)) -> Solved {
+        let with =
+            |tier, figures| choice.clone().with_forms(vec![Form { tier, figures, share: 1.0 }]);
         let found = |it: &Choice| warm(self.network, self.plan, (&[it], self.storage));
-        let full = with(tier.shares());
+        let full = with(tier, figures);
         let fill = self.bounds(&filling(self.network, self.plan, &full));
         let warm = self.bounds(&found(&full));
         let again = match tier {
             Tier::Memory => fill.clone(),
             // Memory is filled once more, from the disk.
             Tier::Both => {
-                let from_disk = found(&with(Tier::Disk.shares()));
-                self.bounds(&filling(&from_disk, self.plan, &with(Tier::Memory.shares())))
+                let from_disk = found(&with(Tier::Disk, figures));
+                self.bounds(&filling(&from_disk, self.plan, &with(Tier::Memory, PLAIN)))
             }
             Tier::Disk => warm.clone(),
         };
@@ -210,13 +208,21 @@ impl<'a> Shop<'a> {
                 && (on_disk == 0.0 || disk.is_some() && choice.candidate.listed)
                 && (memory == 0.0 || rooms[0] > 0.0 && !is_held())
         };
-        let solved: Vec<[Option<Solved>; 3]> = all
-            .iter()
-            .map(|it| TIERS.map(|tier| may(it, tier).then(|| solver.way(it, tier))))
-            .collect();
+        let solved = |it: &Choice| -> Vec<((Tier, CodecFigures), Solved)> {
+            let tiers = TIERS.into_iter().filter(|tier| may(it, *tier));
+            let kinds = tiers
+                .flat_map(|tier| codecs(it, occasion).into_iter().map(move |codec| (tier, codec)));
+            let is_allowed = |kind: &(Tier, CodecFigures)| {
+                let (value, kind) = (it.candidate.value_name(), (kind.0, kind.1.codec));
+                let mut pins = occasion.pinned.iter();
+                occasion.pinned.is_empty() || pins.any(|it| it.allows(&value, kind))
+            };
+            kinds.filter(is_allowed).map(|kind| (kind, solver.way(it, kind))).collect()
+        };
+        let solved: Vec<Vec<((Tier, CodecFigures), Solved)>> = all.iter().map(solved).collect();
         let none = solver.bounds(network);
         let mut limits: Vec<Limit> = none.iter().map(|it| it.0).collect();
-        for Solved { warm, fill, again } in solved.iter().flatten().flatten() {
+        for (_, Solved { warm, fill, again }) in solved.iter().flatten() {
             for (limit, _) in warm.iter().chain(fill).chain(again) {
                 if !limits.contains(limit) {
                     limits.push(*limit);
@@ -229,28 +235,39 @@ impl<'a> Shop<'a> {
             (of_byte, disk.write_ahead as f64 * of_byte)
         });
         let (write_s, ahead_s) = writing.unwrap_or_default();
-        let way = |choice: &Choice, tier: Tier, solved: &Solved| {
+        let way = |choice: &Choice, (tier, figures): (Tier, CodecFigures), solved: &Solved| {
             let more = |of: &Bounds, written: f64| -> Vec<f64> {
                 let of_limit = |it: &Limit| seconds(of, *it) - seconds(&none, *it);
                 limits.iter().map(of_limit).chain([written]).collect()
             };
-            let bytes_in = |room: f64| choice.bytes_in_all().unwrap_or(room).max(1.0);
+            let bytes_in =
+                |room: f64, left: f64| choice.bytes_encoded(left).unwrap_or(room).max(1.0);
             let (memory, on_disk) = tier.shares();
-            let bytes = vec![memory * bytes_in(rooms[0]), on_disk * bytes_in(rooms[1])];
+            let left_in_memory = if tier == Tier::Memory { figures.left } else { 1.0 };
+            let bytes = vec![
+                memory * bytes_in(rooms[0], left_in_memory),
+                on_disk * bytes_in(rooms[1], figures.left),
+            ];
             let written = if choice.values.is_some() { bytes[1] * write_s } else { 0.0 };
             let again = more(&solved.again, 0.0);
             // The first epoch finds what is there already, as that of a later run.
             let there = if on_disk > 0.0 { occasion.on_disk(choice) } else { 0.0 };
             let fill = more(&solved.fill, written).into_iter().zip(&again);
             let fill = fill.map(|(new, found)| new * (1.0 - there) + found * there).collect();
-            Way { warm: more(&solved.warm, 0.0), fill, again, bytes }
+            let found = if tier == Tier::Memory { occasion.found_in_memory() } else { 1.0 };
+            let warm = more(&solved.warm, 0.0).into_iter().map(|it| it * found).collect();
+            Way { warm, fill, again, bytes }
         };
         let ways = all.iter().zip(&solved).map(|(choice, solved)| {
-            TIERS.map(|tier| Some(way(choice, tier, solved[tier as usize].as_ref()?)))
+            let kind = |(kind, solved): &((Tier, CodecFigures), Solved)| {
+                let (tier, figures) = *kind;
+                Kind { tier, figures, way: way(choice, *kind, solved) }
+            };
+            solved.iter().map(kind).collect()
         });
         let ways = ways.collect();
         let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
-        let has_way = |at: usize| solved[at].iter().any(Option::is_some);
+        let has_way = |at: usize| !solved[at].is_empty();
         let places: &[bool] = match (disk, occasion.pinned_by) {
             (None, _) => &[false],
             (Some(_), PinnedBy::Lock) => &[false, true],
@@ -267,10 +284,11 @@ impl<'a> Shop<'a> {
         let Some(found) = self.search(all) else { return };
         for (picked, shares) in found.picks.iter().zip(&found.strategy.shares) {
             for &member in &picked.members {
-                let (memory, on_disk) = self.shares_of(member, (picked, shares));
-                if memory.max(on_disk) >= SHARE_MIN {
-                    all[member] = all[member].clone().with_shares(memory, on_disk);
+                let forms = self.forms_of(member, (picked, shares));
+                if forms.iter().map(|it| it.share).sum::<f64>() >= SHARE_MIN {
+                    all[member] = all[member].clone().with_forms(forms);
                     all[member].keep(self.rooms[0]);
+                    let on_disk = all[member].disk_share;
                     let has_room = found.strategy.bytes[1] < self.rooms[1] * FULL;
                     let values = all[member].values.filter(|_| has_room && on_disk < FULL);
                     if let Some(values) = values.filter(|_| on_disk >= SHARE_MIN) {
@@ -292,14 +310,14 @@ impl<'a> Shop<'a> {
         }
     }
 
-    /// The shares of a member of a group that are in memory and on disk, by those of the group's ways.
-    pub(super) fn shares_of(&self, member: usize, (group, shares): (&Group, &[f64])) -> (f64, f64) {
+    /// The forms in which a member of a group is kept, by the shares of the group's ways.
+    pub(super) fn forms_of(&self, member: usize, (group, shares): (&Group, &[f64])) -> Vec<Form> {
         let own = self.columns(group).zip(&shares[1..]).filter(|it| it.0.0 == member);
-        let both = own.fold((0.0, 0.0), |(memory, disk), ((_, tier), share)| {
-            let (in_memory, on_disk) = tier.shares();
-            (memory + share * in_memory, disk + share * on_disk)
+        let forms = own.map(|((_, kind), share)| {
+            let Kind { tier, figures, .. } = *kind;
+            Form { tier, figures, share: *share }
         });
-        (f64::min(both.0, 1.0), f64::min(both.1, 1.0))
+        forms.filter(|it| it.share > 0.0).collect()
     }
 
     /// The best that is kept in all stages; none where the program has no solution. Where a rate is asked for that cannot be
@@ -359,7 +377,7 @@ impl<'a> Shop<'a> {
         let mut left = [0, 1].map(|it| self.rooms[it] - found.strategy.bytes[it]);
         let mut shares = found.strategy.shares.clone();
         for ((group, shares), ways) in found.picks.iter().zip(&mut shares).zip(&program.streams) {
-            let own = |it: &(usize, (usize, Tier))| all[it.1.0].candidate.reads;
+            let own = |it: &(usize, (usize, &Kind))| all[it.1.0].candidate.reads;
             let files: Vec<usize> =
                 self.columns(group).enumerate().filter(own).map(|it| it.0 + 1).collect();
             let Some(&last) = files.iter().rfind(|it| shares[**it] >= SHARE_MIN) else { continue };
@@ -383,24 +401,51 @@ impl<'a> Shop<'a> {
 
     fn found(&self, objective: Objective, picks: Picks, all: &[Choice]) -> Option<Found> {
         let program = self.program(&picks, all);
-        let strategy = best(&program, objective).ok()?;
+        let strategy = match self.pinned_shares(&picks, (&program, all)) {
+            Some(shares) => Strategy::of(&program, shares),
+            None => best(&program, objective).ok()?,
+        };
         let cost = strategy.cost(&program, objective);
         Some(Found { picks, strategy, cost })
     }
 
-    /// The candidates and tiers of a group, in the order of its ways behind the first, which keeps nothing.
+    /// The shares of what a lock keeps where it says of all of it how much; as much as there is room for.
+    fn pinned_shares(
+        &self,
+        picks: &[Group],
+        (program, all): (&Program, &[Choice]),
+    ) -> Option<Vec<Vec<f64>>> {
+        let pinned = &self.occasion.pinned;
+        if pinned.is_empty() || pinned.iter().any(|it| it.share.is_none()) {
+            return None;
+        }
+        let mut left = self.rooms;
+        let shares = picks.iter().zip(&program.streams).map(|(group, ways)| {
+            let own = self.columns(group).zip(&ways[1..]).map(|((at, kind), way)| {
+                let (value, kind) =
+                    (all[at].candidate.value_name(), (kind.tier, kind.figures.codec));
+                let pins = pinned.iter().filter(|it| it.allows(&value, kind));
+                let wanted: f64 = pins.filter_map(|it| it.share).sum();
+                let fits = way.bytes.iter().zip(&left).filter(|it| *it.0 > 0.0);
+                let share = fits.fold(wanted, |it, (bytes, room)| it.min(room / bytes)).max(0.0);
+                left.iter_mut().zip(&way.bytes).for_each(|it| *it.0 -= share * it.1);
+                share
+            });
+            let own: Vec<f64> = own.collect();
+            let rest = (1.0 - own.iter().sum::<f64>()).max(0.0);
+            [rest].into_iter().chain(own).collect()
+        });
+        Some(shares.collect())
+    }
+
+    /// The candidates of a group with the ways to keep them, in the order of its ways behind the first, which keeps
+    /// nothing.
     pub(super) fn columns<'b>(
         &'b self,
         group: &'b Group,
-    ) -> impl Iterator<Item = (usize, Tier)> + 'b {
-        let tiers: &[Tier] =
-            if group.on_disk { &[Tier::Both, Tier::Disk] } else { &[Tier::Memory] };
-        let all = group.members.iter().flat_map(|at| tiers.iter().map(|tier| (*at, *tier)));
-        all.filter(|(at, tier)| self.way(*at, *tier).is_some())
-    }
-
-    fn way(&self, at: usize, tier: Tier) -> Option<&Way> {
-        self.ways[at][tier as usize].as_ref()
+    ) -> impl Iterator<Item = (usize, &'b Kind)> + 'b {
+        let all = group.members.iter().flat_map(|at| self.ways[*at].iter().map(|it| (*at, it)));
+        all.filter(|(_, it)| (it.tier != Tier::Memory) == group.on_disk)
     }
 
     /// The linear program of what is thought of for each stage.
@@ -409,15 +454,14 @@ impl<'a> Shop<'a> {
         let most = self.base[..self.limits.len()].iter().copied().fold(1e-9, f64::max);
         let nothing = |group: &Group| {
             // What the lock names is kept as far as there is room.
-            let is_pinned =
-                |it: &usize| self.occasion.pinned.contains(&all[*it].candidate.value_name());
+            let is_pinned = |it: &usize| self.occasion.pins(&all[*it].candidate.value_name());
             let pinned = group.members.iter().any(is_pinned);
             let seconds = vec![if pinned { most * 1e3 } else { 0.0 }; rows];
             let [warm, fill, again] = [(); 3].map(|()| seconds.clone());
             Way { warm, fill, again, bytes: vec![0.0; 2] }
         };
         let ways = |group: &Group| {
-            let own = self.columns(group).filter_map(|(at, tier)| self.way(at, tier).cloned());
+            let own = self.columns(group).map(|it| it.1.way.clone());
             [nothing(group)].into_iter().chain(own).collect()
         };
         Program {
@@ -442,7 +486,7 @@ impl<'a> Shop<'a> {
             let all = own.bytes_in_all().unwrap_or(self.rooms[tier]).max(1.0);
             (self.rooms[tier] / all).min(1.0)
         };
-        let may = |tier| self.way(at, tier).is_some();
+        let may = |tier| self.ways[at].iter().any(|it| it.tier == tier);
         let memory = if may(Tier::Memory) { room(0) } else { 0.0 };
         let on_disk = if may(Tier::Disk) { room(1) } else { 0.0 };
         let mut own = own.clone().with_shares(memory, on_disk);
@@ -470,17 +514,6 @@ impl<'a> Shop<'a> {
             "it saves CPU time only: something else is the bottleneck".to_owned()
         };
         own
-    }
-}
-
-impl Tier {
-    /// The shares in memory and on disk of what lies here.
-    pub(super) fn shares(self) -> (f64, f64) {
-        match self {
-            Self::Memory => (1.0, 0.0),
-            Self::Both => (1.0, 1.0),
-            Self::Disk => (0.0, 1.0),
-        }
     }
 }
 

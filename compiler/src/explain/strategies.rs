@@ -6,9 +6,10 @@ use super::{
     forecast,
     table::{Cell, lines},
 };
+use crate::caches::{Form, Tier};
 use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Reversal, Row, Strategies, Turn};
 use model::strategy::Objective;
-use plan::things;
+use plan::{Codec, things};
 
 /// Rows that are shown besides what is chosen, and besides nothing.
 const SHOWN: usize = 10;
@@ -120,7 +121,9 @@ impl Told<'_> {
             true => "–".to_owned(),
             false => bytes(Figure { value, origin }),
         };
-        let rate = rate(Figure { value: row.rate * self.records(), origin });
+        let predicted = rate(Figure { value: row.rate * self.records(), origin });
+        let measured = |it: f64| format!(" ({})", rate(Figure::exact(it)));
+        let rate = predicted + &row.measured.map_or(String::new(), measured);
         let seconds = |at: usize| {
             row.seconds.map_or("?".to_owned(), |it| time(Figure { value: it[at] * 1e9, origin }))
         };
@@ -247,14 +250,24 @@ pub(super) fn kept(all: &[Kept]) -> String {
         return "nothing".to_owned();
     }
     let one = |it: &Kept| {
-        let tier = |(place, share): (&str, f64)| match share {
-            it if it < NO_SHARE => None,
-            it if it > 1.0 - NO_SHARE => Some(place.to_owned()),
-            it => Some(format!("{} {place}", percent(it))),
+        let form = |of: &Form| {
+            let place = match of.tier {
+                Tier::Memory => "in memory",
+                Tier::Both => "in memory and on disk",
+                Tier::Disk => "on disk",
+            };
+            let codec = match of.figures.codec {
+                Codec::NONE => String::new(),
+                codec => format!("{codec} "),
+            };
+            match of.share {
+                it if it < NO_SHARE => None,
+                it if it > 1.0 - NO_SHARE => Some(format!("{codec}{place}")),
+                it => Some(format!("{codec}{} {place}", percent(it))),
+            }
         };
-        let places = [("in memory", it.memory), ("on disk", it.disk)];
-        let places: Vec<String> = places.into_iter().filter_map(tier).collect();
-        format!("{} {}", it.value, places.join(" and "))
+        let forms: Vec<String> = it.forms.iter().filter_map(form).collect();
+        format!("{} {}", it.value, forms.join(", "))
     };
     all.iter().map(one).collect::<Vec<_>>().join("; ")
 }

@@ -3,6 +3,7 @@
 use super::{Comparison, Explanation, Observed, explain};
 use crate::{
     analysis::bed::{Bed, LIBRARY},
+    caches::{Form, PLAIN, Tier},
     estimate::{Kept, Row, Strategies, View},
     lower::tests::imagenet,
     passes::{Settings, optimise},
@@ -201,12 +202,18 @@ fn a_page_is_well_formed_and_needs_nothing_else() {
 /// A row with its bytes in memory and on disk, its rate in batches, whether it is Pareto-optimal, and whether it is chosen.
 fn row(value: &str, [memory, disk]: [f64; 2], rate: f64, [pareto, chosen]: [bool; 2]) -> Row {
     let share = |bytes: f64| f64::from(bytes > 0.0);
+    let tier = match (memory > 0.0, disk > 0.0) {
+        (true, true) => Tier::Both,
+        (true, false) => Tier::Memory,
+        (false, _) => Tier::Disk,
+    };
     let kept = Kept {
         value: value.to_owned(),
         step: "p.map#4".to_owned(),
         index: false,
         memory: share(memory),
         disk: share(disk),
+        forms: vec![Form { tier, figures: PLAIN, share: 1.0 }],
     };
     Row {
         kept: if memory + disk > 0.0 { vec![kept] } else { Vec::new() },
@@ -217,6 +224,7 @@ fn row(value: &str, [memory, disk]: [f64; 2], rate: f64, [pareto, chosen]: [bool
         seconds: Some([60.0, 1000.0 / rate, 60.0 + 89_000.0 / rate]),
         pareto,
         chosen,
+        measured: None,
         cost: None,
         score: None,
     }

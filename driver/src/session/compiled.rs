@@ -175,7 +175,7 @@ impl Compiled {
     }
 
     /// The same of all of it, in writing.
-    pub(crate) fn hash(&self) -> String {
+    pub fn hash(&self) -> String {
         format!("{:032x}", self.identity().whole)
     }
 }

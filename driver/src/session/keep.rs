@@ -1,8 +1,10 @@
 //! Which values a pipeline keeps: how often each record comes, and how much memory there is for them.
 
-use crate::session::{compiled::Compiled, host::Host, lock::Chosen};
+use crate::session::{compiled::Compiled, host::Host, lock::Chosen, sampled::Sampled};
 use compiler::{
-    caches::{Budget, Candidate, Choice, Disk, Occasion, PinnedBy, SAVES_MIN, candidates},
+    caches::{
+        Budget, Candidate, Choice, Disk, Occasion, Pin, PinnedBy, SAVES_MIN, Tier, candidates,
+    },
     estimate::{View, choose, out_of_reach},
     passes::Optimised,
 };
@@ -22,6 +24,19 @@ pub(crate) struct Asked {
     pub(crate) on_disk: bool,
     /// What it is to be the best for.
     pub(crate) objective: Objective,
+    /// Ranks that share the records.
+    pub(crate) ranks: u32,
+}
+
+/// What is known when it is chosen.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known<'a> {
+    /// What was measured of a run.
+    pub(crate) measured: Option<&'a Measured>,
+    /// What a sample of the records says of the values.
+    pub(crate) sampled: Option<&'a Sampled>,
+    /// What a lock says.
+    pub(crate) lock: Option<&'a Chosen>,
 }
 
 impl Asked {
@@ -61,7 +76,7 @@ impl Compiled {
         &self,
         (view, disk): (&View, Option<Disk>),
         asked: Asked,
-        known: (Option<&Measured>, Option<&Chosen>),
+        known: Known<'_>,
     ) -> Result<Vec<Choice>, Failure> {
         let (found, occasion) = self.to_keep((view, disk), asked, known)?;
         let (Optimised { plan, estimate, .. }, library) = (&self.optimised, stdlib::library());
@@ -73,35 +88,45 @@ impl Compiled {
         &self,
         (view, disk): (&View, Option<Disk>),
         asked: Asked,
-        (measured, lock): (Option<&Measured>, Option<&Chosen>),
+        Known { measured, sampled, lock }: Known<'_>,
     ) -> Result<(Vec<Candidate>, Occasion), Failure> {
         let library = stdlib::library();
-        let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
-        let (mut pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
+        let mut pinned = lock.map_or(Vec::new(), |it| it.keep.clone());
+        let forbidden = lock.map_or(Vec::new(), |it| it.forbid.clone());
         let are_named = !pinned.is_empty() || !forbidden.is_empty() || !view.only.is_empty();
         // Who names a value means it, however little it saves.
         let least = if are_named { 0.0 } else { SAVES_MIN };
+        let measured = measured.or(sampled.map(|it| &it.measured));
         let found = candidates(&self.optimised.plan, &library, (measured, least));
         let mut found = found.unwrap_or_default();
-        if let Some(name) = pinned.iter().chain(&forbidden).find(|it| !is_one_of(it, &found)) {
+        let mut names = pinned.iter().map(|it| &it.value).chain(&forbidden);
+        if let Some(name) = names.find(|it| !is_one_of(it, &found)) {
             return Err(no_such_value(name, &found));
+        }
+        if let Some(why) = pinned.iter().find_map(|it| cannot(it, &found, disk.is_some())) {
+            return Err(Failure::Program(why));
+        }
+        if let Some(sampled) = sampled {
+            sampled.inform(&mut found);
         }
         // A lock is asked first: it lies beside the program.
         let mut pinned_by = PinnedBy::Lock;
         let is_only = |it: &&Candidate| view.only.contains(&it.name);
         if pinned.is_empty() && disk.is_some() && found.iter().any(|it| is_only(&it)) {
-            pinned = found.iter().filter(is_only).map(Candidate::value_name).collect();
+            pinned = found.iter().filter(is_only).map(|it| Pin::of(&it.value_name())).collect();
             pinned_by = PinnedBy::Prepare;
         }
         let is_dear = |it: &Candidate| it.reads || it.saves.value >= SAVES_MIN;
-        found.retain(|it| !are_named || is_dear(it) || pinned.contains(&it.value_name()));
+        let is_pinned = |it: &Candidate| pinned.iter().any(|pin| pin.value == it.value_name());
+        found.retain(|it| !are_named || is_dear(it) || is_pinned(it));
         let Asked { passes, memory, .. } = asked;
         let other = reserve(self, memory) + asked.table_bytes();
         let room = memory.saturating_sub(other);
         let pass_lens = by_stage(&self.program, &view.pass_lens);
         let filled = view.filled.clone();
-        let objective = asked.objective;
-        let known = Occasion { pass_lens, passes, room, disk, filled, ..Occasion::default() };
+        let Asked { objective, ranks, .. } = asked;
+        let known =
+            Occasion { pass_lens, passes, room, disk, filled, ranks, ..Occasion::default() };
         let occasion = Occasion { pinned, pinned_by, forbidden, objective, ..known };
         let Optimised { plan, estimate, .. } = &self.optimised;
         match out_of_reach(plan, &library, (estimate, view), (&found, &occasion)) {
@@ -169,6 +194,27 @@ fn not_kept(name: &str, (own, found): (&[&Candidate], &[Candidate])) -> Failure 
 
 fn is_one_of(name: &str, found: &[Candidate]) -> bool {
     found.iter().any(|it| it.value_name() == name)
+}
+
+/// Why what a lock names cannot be kept as it says.
+fn cannot(pin: &Pin, found: &[Candidate], has_disk: bool) -> Option<String> {
+    let Pin { value, tier, codec, .. } = pin;
+    let own = found.iter().find(|it| it.value_name() == *value)?;
+    if let Some(why) = &own.refused {
+        return Some(format!(
+            "the lock file caches `{value}`, which cannot be cached: {why}; correct the lock file"
+        ));
+    }
+    if !has_disk && matches!(tier, Some(Tier::Disk | Tier::Both)) {
+        return Some(format!(
+            "the lock file caches `{value}` on disk: name the folder with `--cache DIR`, or correct the lock file"
+        ));
+    }
+    let missing = codec.filter(|it| !runtime::codec::is_here(*it))?;
+    Some(format!(
+        "the lock file caches `{value}` with `{missing}`, which this pipec was built without: build it with \
+         `--features zstd`, or correct the lock file"
+    ))
 }
 
 fn no_such_value(name: &str, found: &[Candidate]) -> Failure {

@@ -207,7 +207,7 @@ fn bare(program: &Program) -> Program {
 }
 
 /// The figures of a run, as the model wants them.
-fn measured(stats: &Stats, outputs: u64) -> Measured {
+pub(crate) fn measured(stats: &Stats, outputs: u64) -> Measured {
     Measured { outputs, stages: stats.stages.iter().map(of_stage).collect() }
 }
 

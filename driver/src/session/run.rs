@@ -7,6 +7,7 @@ mod keeping;
 mod prefix;
 mod prepare;
 mod ready;
+mod sampling;
 mod saver;
 mod stream;
 mod summary;
@@ -14,6 +15,7 @@ mod uneven;
 
 pub use crate::session::stop::Stop;
 pub use prepare::{Filled, Filling, PrepareWatch, prepare};
+pub use sampling::{Sampling, sample};
 pub use stream::{Arrival, Stream};
 pub use summary::{
     ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, StageSummary, Summary,

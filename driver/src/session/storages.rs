@@ -4,7 +4,7 @@ use crate::session::{compiled::Compiled, host::Host};
 use compiler::caches::Disk;
 use model::{Machine, Origin, Storage, under_way};
 use plan::{Arg, Code, Program};
-use runtime::storage;
+use runtime::{reads, storage};
 use std::path::Path;
 
 /// Bytes per second that bound nothing.
@@ -22,9 +22,27 @@ impl Compiled {
             Some(host) => known(machine, (host, request), &self.program),
             None => vec![None; sources(&self.program).count()],
         };
+        if let Some(disk) = held_back() {
+            let at = place_of(machine, disk);
+            storages.iter_mut().for_each(|it| *it = Some(at));
+        }
         add_far(machine, (&mut storages, host), &self.program);
         storages
     }
+}
+
+/// Whether a source reads from a store beyond a network, where each request is paid for.
+pub(crate) fn reads_far(program: &Program) -> bool {
+    let is_far = |args: &[Arg]| {
+        folder_of(args).is_some_and(|it| storage::of(Path::new(it)).access().is_some())
+    };
+    sources(program).any(is_far)
+}
+
+/// The disk that the process plays, where it reads no faster than one.
+pub(crate) fn held_back() -> Option<Storage> {
+    let rate = reads::held_back()? as f64;
+    Some(Storage { write: UNBOUNDED, ..Storage::flat("the virtual disk", rate) })
 }
 
 /// The disk of a cache folder that nobody has measured.

@@ -111,6 +111,7 @@ impl DiskOptions {
     ) -> Disk {
         // What is kept lies in large files.
         let known = host.and_then(|it| it.storage_of(&self.folder)?.modelled(None));
+        let known = storages::held_back().or(known);
         let storage = storages::place_of(machine, known.unwrap_or(unmeasured));
         let write_ahead = machine::memory_free().map_or(0, |it| (it as f64 * DIRTY) as u64);
         Disk { room: self.limit, storage, write_ahead }

@@ -3,6 +3,7 @@
 
 mod choice;
 mod compare;
+pub mod strategies;
 
 pub use choice::Basis;
 pub use compare::{Compared, Threads, compare, too_short};
@@ -24,7 +25,7 @@ use crate::{
     },
 };
 use choice::{TURN_SECONDS, Tried, Turn};
-use compiler::{estimate::Outlook, explain::Explanation};
+use compiler::{caches::Pin, estimate::Outlook, explain::Explanation};
 use model::strategy::Objective;
 use runtime::Failure;
 use std::time::Instant;
@@ -69,10 +70,15 @@ pub struct Tuned {
 const FIRST: f64 = 0.25;
 
 impl Wanted {
+    /// Bytes that a run may take.
+    fn memory(&self) -> u64 {
+        self.memory.unwrap_or_else(machine::default_memory)
+    }
+
     /// A run of so many workers, of so many seconds at the most; as long as a turn at the least, where
     /// there is that much time.
     fn measuring(&self, workers: usize, seconds: f64) -> Measuring {
-        let memory = self.memory.unwrap_or_else(machine::default_memory);
+        let memory = self.memory();
         let least = TURN_SECONDS.min(seconds);
         Measuring { workers, memory, whole_process: self.whole_process, seconds, least }
     }
@@ -205,7 +211,7 @@ fn chosen(
     Chosen {
         plan: compiled.hash(),
         workers,
-        keep: kept.map(|it| it.candidate.value_name()).collect(),
+        keep: kept.map(|it| Pin::of(&it.candidate.value_name())).collect(),
         forbid: Vec::new(),
         found: Found {
             cores,

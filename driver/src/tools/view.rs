@@ -6,10 +6,11 @@ use crate::session::{
     compiled::Compiled,
     functions::Functions,
     host::Host,
-    keep::{Asked, laps, needed},
+    keep::{Asked, Known, laps, needed},
     lock::Chosen,
     machine,
     measured::Profile,
+    sampled::Sampled,
     samples::{self, SampleProgress},
     storages,
     store::{DiskOptions, Inputs, There},
@@ -47,6 +48,8 @@ pub struct Circumstances {
     pub lock: Option<Chosen>,
     /// Where values may be kept from run to run.
     pub disk: Option<DiskOptions>,
+    /// What a sample of its records says of its values.
+    pub sampled: Option<Sampled>,
     /// What is kept is the best for this.
     pub objective: Objective,
 }
@@ -103,7 +106,7 @@ impl Compiled {
             true => self.lens(sample)?,
             false => self.listed(sample),
         };
-        let known = (of.costs(), of.lock.as_ref());
+        let known = of.known();
         let counted = filters::counted(self, sample);
         // The files are listed once more for it: only where something may be there.
         let disk_there = of.disk.as_ref().filter(|it| it.folder.is_dir());
@@ -139,27 +142,49 @@ impl Compiled {
     ) -> Result<Option<Strategies>, Failure> {
         let disk = view.budget.and_then(|it| it.disk);
         let asked = self.asked(of, (&view.machine, disk));
-        let known = (of.costs(), of.lock.as_ref());
+        let known = of.known();
         let (found, occasion) = self.to_keep((view, disk), asked, known)?;
         let Optimised { plan, estimate, .. } = &self.optimised;
         Ok(strategies(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
     }
 
+    /// What is kept as `of` says, where it was looked at before.
+    pub(crate) fn chosen(&self, of: &Circumstances, view: &View) -> Result<Vec<Choice>, Failure> {
+        let disk = view.budget.and_then(|it| it.disk);
+        self.kept((view, disk), self.asked(of, (&view.machine, disk)), of.known())
+    }
+
+    /// What a sample said of it that lies in a cache folder.
+    pub fn sampled(
+        &self,
+        disk: &DiskOptions,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Option<Sampled> {
+        let inputs = self.inputs(disk, sample).ok()?;
+        Sampled::read(&disk.folder, self, inputs.hash())
+    }
+
     fn asked(&self, of: &Circumstances, (machine, disk): (&Machine, Option<Disk>)) -> Asked {
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
         let (memory, on_disk) = (machine.memory_bytes as u64, disk.is_some());
-        Asked { passes, memory, on_disk, objective: of.objective }
+        Asked { passes, memory, on_disk, objective: of.objective, ranks: 1 }
     }
 
     /// What a cache folder holds of it already.
     fn there(&self, disk: &DiskOptions, sample: &mut dyn FnMut(&SampleProgress)) -> There {
+        self.inputs(disk, sample).map_or_else(|_| There::default(), |it| disk.there(&it))
+    }
+
+    /// What the files of its sources are.
+    fn inputs(
+        &self,
+        disk: &DiskOptions,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<Inputs, Failure> {
         let mut program = self.program.clone();
-        let inputs = samples::resolve(&mut program, sample).and_then(|()| {
-            let run =
-                runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
-            Inputs::of(&run, disk.verify_inputs)
-        });
-        inputs.map_or_else(|_| There::default(), |it| disk.there(&it))
+        samples::resolve(&mut program, sample)?;
+        let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
+        Inputs::of(&run, disk.verify_inputs)
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.
@@ -185,7 +210,14 @@ impl Circumstances {
     /// What was measured of the costs of the steps; nothing where values were kept, for what is
     /// found costs little.
     pub fn costs(&self) -> Option<&Measured> {
-        self.profile.as_ref().filter(|it| !it.kept).map(|it| &it.measured)
+        let measured = self.profile.as_ref().filter(|it| !it.kept).map(|it| &it.measured);
+        measured.or(self.sampled.as_ref().map(|it| &it.measured))
+    }
+
+    /// What is known when it is chosen what is kept.
+    fn known(&self) -> Known<'_> {
+        let (measured, sampled) = (self.costs(), self.sampled.as_ref());
+        Known { measured, sampled, lock: self.lock.as_ref() }
     }
 
     /// Cores and memory, of this machine where no other is meant.

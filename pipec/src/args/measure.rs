@@ -146,6 +146,22 @@ pub(crate) struct TuneArgs {
     /// several.
     #[arg(long = "policy", value_name = "POLICY", value_enum)]
     pub(crate) policies: Vec<PolicyName>,
+    /// Compare what could be cached: the best strategies by the model, and caching nothing, are run in turn on a part of
+    /// the records; the best one is written to the lock file.
+    #[arg(long, conflicts_with = "policies")]
+    pub(crate) strategies: bool,
+    /// Number of strategies that are run, besides caching nothing.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole(1, 100_u32, 3), requires = "strategies")]
+    pub(crate) top: u32,
+    /// Folder in which values may be cached for later runs.
+    #[arg(long, value_name = "DIR", requires = "strategies")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Maximum size of the `--cache` folder.
+    #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
+    pub(crate) cache_limit: u64,
+    /// Print the strategies as CSV.
+    #[arg(long, requires = "strategies")]
+    pub(crate) csv: bool,
     /// Maximum duration.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub(crate) seconds: Duration,

@@ -77,7 +77,7 @@ fn known_cpus() -> Option<String> {
 
 /// What goes along of the lock.
 fn tuned(lock: &Chosen) -> String {
-    let keeps = match &lock.keep[..] {
+    let keeps = match &lock.kept()[..] {
         [] => String::new(),
         keep => format!(", caches {}", keep.join(", ")),
     };

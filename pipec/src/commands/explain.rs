@@ -134,6 +134,8 @@ fn circumstances(
     let disk =
         disk.map(|folder| DiskOptions { folder, limit: args.cache_limit, verify_inputs: false });
     let lock = super::lock((target(args), false), compiled, talk)?;
+    let sampled = disk.as_ref().filter(|it| it.folder.is_dir());
+    let sampled = sampled.and_then(|it| compiled.sampled(it, &mut samples_made(talk)));
     let lock = lock.map(|it| it.on_cores(driver::cores()).0);
     Ok(Circumstances {
         changes: args.what_if.clone().unwrap_or_default().0,
@@ -146,6 +148,7 @@ fn circumstances(
         host,
         elsewhere: args.host.is_some(),
         objective: args.objective,
+        sampled,
         lock,
     })
 }

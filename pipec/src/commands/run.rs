@@ -89,7 +89,7 @@ fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
         Some(_) => format!("{workers} (`--workers`, instead of {})", lock.workers),
         None => workers,
     };
-    let keeps = match &lock.keep[..] {
+    let keeps = match &lock.kept()[..] {
         [] => String::new(),
         all => format!(", caches {}", all.join(", ")),
     };

@@ -1,6 +1,8 @@
 //! `pipec tune`: measures a pipeline, chooses its numbers, writes them beside the program; or sets
 //! other ways to choose them beside ours.
 
+mod strategies;
+
 use super::{compiled, failed, run::stop_on_signals, samples_made, settings};
 use crate::{
     Exit,
@@ -42,6 +44,7 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
     stop_on_signals(stop.clone(), talk.terminal);
     args.virtually.begin();
     match &policies(&args.policies)[..] {
+        _ if args.strategies => strategies::run(args, (&compiled, wanted), (&stop, talk)),
         [] => tuned(args, (&compiled, &wanted), (&stop, talk)),
         all => compared(all, (&compiled, &wanted), (&stop, talk)),
     }

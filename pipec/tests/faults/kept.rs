@@ -82,15 +82,14 @@ fn what_cannot_be_kept_is_computed() {
 fn what_cannot_be_read_is_computed() {
     let (folder, whole) = &site("read");
     kept(folder, whole, None);
-    for word in [".seg", ".idx"] {
-        for from in [1, 2, 9] {
-            let fault = Fault { from, ..fault("read", "run/kept", "EIO").of(word).once() };
-            let ended = kept(folder, whole, Some(&fault));
-            let told = says(&ended, "was damaged") || says(&ended, "is not cached in");
-            // The first read only asks how much is there.
-            let told = told || from == 1 && says(&ended, "hit 100%");
-            assert!(folder.was_hit() && told, "{word} {from}: {}", ended.err);
-        }
+    // The index is read when the cache is opened; values have their records with them.
+    for (word, from) in [(".seg", 1), (".seg", 2), (".seg", 9), (".idx", 1), (".idx", 2)] {
+        let fault = Fault { from, ..fault("read", "run/kept", "EIO").of(word).once() };
+        let ended = kept(folder, whole, Some(&fault));
+        let told = says(&ended, "was damaged") || says(&ended, "is not cached in");
+        // The first looks only ask how much is there.
+        let told = told || (from == 1 || word == ".idx") && says(&ended, "hit 100%");
+        assert!(folder.was_hit() && told, "{word} {from}: {}", ended.err);
     }
     for what in ["short", "half"] {
         let ended = kept(folder, whole, Some(&fault("read", "run/kept", what)));

@@ -9,13 +9,16 @@ mod carried;
 
 use super::{
     CacheKey, KeyIsHash,
+    codec::{self, Codecs},
     counter::Counter,
-    record::{Found, Record},
+    record::{self, Found, Record},
     room::DiskRoom,
     segment::{self, Segment},
 };
 use crate::{Out, Tensor};
+use plan::Codec;
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
     fs::{self, File},
     hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
@@ -46,6 +49,14 @@ const NONE: u32 = u32::MAX;
 /// Bytes that are drawn anew in each process.
 const NONCE: usize = 16;
 
+/// Bytes that a thread keeps from one value that it reads to the next, at the most.
+const READ_MAX: usize = 16 << 20;
+
+thread_local! {
+    /// What this thread reads values into that are not carried.
+    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The values of one address.
 #[derive(Debug)]
 pub struct Store {
@@ -59,6 +70,8 @@ pub struct Store {
     entries_max: u64,
     /// Values that it takes; those that were there before count.
     enough: u64,
+    /// How each value is encoded.
+    codecs: Codecs,
     folder: PathBuf,
     writer: Option<Mutex<Writer>>,
     /// The number of the segment that this process writes, or [`NONE`].
@@ -93,8 +106,18 @@ type Shard = HashMap<CacheKey, Place, BuildHasherDefault<KeyIsHash>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
+    /// Its segment, and where it stands there.
     segment: u32,
-    number: u32,
+    offset: u64,
+    /// Bytes that are stored behind the record.
+    stored: u32,
+}
+
+impl Place {
+    /// Bytes of the record and of what is stored behind it.
+    fn bytes(self) -> usize {
+        record::BYTES + self.stored as usize
+    }
 }
 
 #[derive(Debug, Default)]
@@ -179,6 +202,7 @@ impl Store {
             table: (0..SHARDS).map(|_| Mutex::default()).collect(),
             entries_max,
             enough: u64::MAX,
+            codecs: Codecs::default(),
             folder: room.folder.join(address),
             writer: None,
             own: AtomicU32::new(NONE),
@@ -193,6 +217,13 @@ impl Store {
     #[must_use]
     pub fn up_to(mut self, values: u64) -> Self {
         self.enough = values;
+        self
+    }
+
+    /// The same which encodes what it writes; whatever was written is read.
+    #[must_use]
+    pub fn encoded(mut self, codecs: Codecs) -> Self {
+        self.codecs = codecs;
         self
     }
 
@@ -220,18 +251,30 @@ impl Store {
             .collect();
         let mut room = Vec::new();
         for key in keys {
-            let Some((place, record)) = self.record(key) else { continue };
-            room.resize(record.len(), 0);
-            self.take(key, (place, &record), &mut room);
+            let Some(place) = self.place(key) else { continue };
+            room.resize(place.bytes(), 0);
+            self.take((key, place), &mut room);
         }
         self.counts.damaged.load(Relaxed)
     }
 
     /// Writes the value of `key` into `out`; whether it was there.
     pub(crate) fn read(&self, key: CacheKey, out: &mut Out<'_>) -> bool {
-        let Some((place, record)) = self.record(key) else { return false };
-        let Ok(room) = out.room(record.dtype, record.shape) else { return false };
-        self.fill(key, (place, &record), room)
+        let Some(place) = self.place(key) else { return false };
+        READ.with_borrow_mut(|room| {
+            room.clear();
+            room.resize(place.bytes(), 0);
+            let found = self.take((key, place), room);
+            let done = found.is_some_and(|record| {
+                let out = out.room(record.dtype, record.shape);
+                out.is_ok_and(|out| record.decode(&room[record::BYTES..], out))
+            });
+            self.counts.hits.add(i64::from(done));
+            if room.capacity() > READ_MAX {
+                *room = Vec::new();
+            }
+            done
+        })
     }
 
     /// Keeps a copy of the value of `key`, if this process may, and there is room.
@@ -240,17 +283,12 @@ impl Store {
         if self.is_full() || self.contains(key) {
             return;
         }
-        let packed;
-        let bytes = match value.as_bytes() {
-            Some(bytes) => bytes,
-            None => {
-                let mut all = vec![0; value.bytes()];
-                value.copy_to(&mut all);
-                packed = all;
-                &packed
-            }
-        };
-        if let Err(why) = self.write(writer, (key, value), bytes) {
+        let bytes = value.packed();
+        let (codec, form) = (self.codecs.of(key), (value.dtype(), value.shape()));
+        let written = codec::encode(codec, form, &bytes, |codec, frame| {
+            self.write(writer, (key, value), (codec, frame))
+        });
+        if let Err(why) = written {
             let _ = self.stopped.set(why);
         }
     }
@@ -272,27 +310,14 @@ impl Store {
         find().or_else(|| if self.look_again() { find() } else { None })
     }
 
-    fn fill(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
-        let found = self.take(key, (place, record), room);
-        self.counts.hits.add(i64::from(found));
-        found
-    }
-
-    /// Reads a value; one that is not what was written is there no longer.
-    fn take(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
-        let Some(segment) = self.segment(place.segment) else { return false };
-        let read = segment.value(record, self.seed, room);
-        if !matches!(read, Ok(true)) {
-            self.drop_entry((key, place), read.is_ok());
-        }
-        matches!(read, Ok(true))
-    }
-
-    fn record(&self, key: CacheKey) -> Option<(Place, Record)> {
-        let place = self.place(key)?;
-        let read = self.segment(place.segment)?.record(place.number, self.seed);
-        match read {
-            Ok(Found::Record(it)) if it.key == key => Some((place, it)),
+    /// Reads a value behind its record into `room`, which is as long as both; what is not what was written is there no
+    /// longer.
+    fn take(&self, (key, place): (CacheKey, Place), room: &mut [u8]) -> Option<Record> {
+        let read = self.segment(place.segment)?.read(room, place.offset);
+        let (head, frame) = room.split_first_chunk::<{ record::BYTES }>()?;
+        let found = read.is_ok().then(|| Record::read(head, self.seed));
+        match found {
+            Some(Found::Record(it)) if it.key == key && it.fits(frame, self.seed) => Some(it),
             _ => {
                 self.drop_entry((key, place), read.is_ok());
                 None
@@ -315,7 +340,7 @@ impl Store {
         self.counts.entries.fetch_sub(1, Relaxed);
         let may_forget = is_damaged && self.own.load(Relaxed) == place.segment;
         if let Some(segment) = self.segment(place.segment).filter(|_| may_forget) {
-            segment.forget(place.number);
+            segment.forget_at(place.offset, self.seed);
         }
     }
 
@@ -323,22 +348,23 @@ impl Store {
         &self,
         writer: &Mutex<Writer>,
         (key, value): (CacheKey, &Tensor<'_>),
-        bytes: &[u8],
+        (codec, frame): (Codec, &[u8]),
     ) -> Result<(), String> {
-        let (number, offset) = self.reserve(&mut locked(writer), bytes.len() as u64)?;
+        let bytes = (record::BYTES + frame.len()) as u64;
+        let (number, offset) = self.reserve(&mut locked(writer), bytes)?;
         let segment = self.segment(number).ok_or("it was removed")?;
-        segment.write_value(bytes, offset).map_err(|it| why(&it))?;
-        let written = Record::new((key, value), offset, (bytes, self.seed)).written(self.seed);
+        let record = Record::new((key, value), (offset, codec), (frame, self.seed));
+        let written = record.written(self.seed);
+        segment.write_value(&written, frame, offset).map_err(|it| why(&it))?;
         let mut writer = locked(writer);
         // Another epoch may have come to it meanwhile.
         if locked(self.shard(key)).contains_key(&key) {
             return Ok(());
         }
-        let place = Place { segment: number, number: writer.records };
-        segment.write_record(&written, place.number).map_err(|it| why(&it))?;
+        segment.write_record(&written, writer.records).map_err(|it| why(&it))?;
         writer.records += 1;
         self.counts.written.fetch_add(1, Relaxed);
-        self.note(key, (place, bytes.len() as u64));
+        self.note(number, &record);
         Ok(())
     }
 
@@ -444,9 +470,9 @@ impl Store {
                 damaged.push(number);
             }
             Found::Record(it) => {
-                (end, seen) =
-                    ((number + 1, u64::max(end.1, it.offset + it.len() as u64)), number + 1);
-                self.note(it.key, (Place { segment: at, number }, it.len() as u64));
+                let values = u64::max(end.1, it.end().unwrap_or(end.1));
+                (end, seen) = ((number + 1, values), number + 1);
+                self.note(at, &it);
             }
         })?;
         let is_told = |it: &u32| !is_written || *it < seen;
@@ -483,33 +509,39 @@ impl Store {
         }
         let own = self.own.load(Relaxed);
         for number in (0..others.read.len() as u32).filter(|it| *it != own) {
-            let place = Place { segment: number, number: others.read[number as usize] };
             if let Some(segment) = self.segment(number) {
-                others.read[number as usize] = self.read_on(&segment, place);
+                let from = others.read[number as usize];
+                others.read[number as usize] = self.read_on(&segment, (number, from));
             }
         }
         true
     }
 
     /// Reads the records of another's segment from a place on; the place after the last one that is there.
-    fn read_on(&self, segment: &Segment, mut place: Place) -> u32 {
-        while place.number < segment::RECORDS_MAX {
-            let Ok(Some(record)) = segment.next_record(place.number, self.seed) else { break };
-            self.note(record.key, (place, record.len() as u64));
-            place.number += 1;
+    fn read_on(&self, segment: &Segment, (number, mut from): (u32, u32)) -> u32 {
+        while from < segment::RECORDS_MAX {
+            let Ok(Some(record)) = segment.next_record(from, self.seed) else { break };
+            self.note(number, &record);
+            from += 1;
         }
-        place.number
+        from
     }
 
-    /// Puts an entry into the table; the one that was written last stands.
-    fn note(&self, key: CacheKey, (place, bytes): (Place, u64)) {
+    /// Puts a record of a segment into the table; the one that was written last stands. What this build cannot decode is
+    /// not there.
+    fn note(&self, segment: u32, record: &Record) {
+        if !codec::is_here(record.codec) {
+            return;
+        }
+        let Record { key, offset, stored, .. } = *record;
+        let place = Place { segment, offset, stored: stored as u32 };
         if self.counts.entries.load(Relaxed) >= self.entries_max {
             let _ = self.stopped.set("its table in memory is full".to_owned());
             return;
         }
         if locked(self.shard(key)).insert(key, place).is_none() {
             self.counts.entries.fetch_add(1, Relaxed);
-            self.counts.bytes.fetch_add(bytes, Relaxed);
+            self.counts.bytes.fetch_add(record.span(), Relaxed);
         }
     }
 

@@ -1,4 +1,5 @@
-//! A segment of a store: a file of values and a file of what they are, both only ever made longer.
+//! A segment of a store: a file of values, each behind its record, and an index of the records; both are only ever made
+//! longer. Who opens a store reads the index; who reads a value reads it with its record, in one go.
 
 use super::record::{BYTES, Found, Record, Written};
 use crate::{os, reads};
@@ -95,8 +96,8 @@ impl Segment {
         }
     }
 
-    /// The record at a place.
-    pub(super) fn record(&self, number: u32, seed: u64) -> io::Result<Found> {
+    /// The record at a place of the index.
+    fn record(&self, number: u32, seed: u64) -> io::Result<Found> {
         let mut written = [0; BYTES];
         os::read_exact_at(&self.index, &mut written, at(number))?;
         reads::count_cached(BYTES as u64);
@@ -109,21 +110,26 @@ impl Segment {
             return Ok(None);
         }
         let Found::Record(it) = self.record(number, seed)? else { return Ok(None) };
-        let end = it.offset.checked_add(it.len() as u64);
         let values = self.values.metadata()?.len();
-        Ok(end.is_some_and(|end| end <= values).then_some(it))
+        Ok(it.end().is_some_and(|end| end <= values).then_some(it))
     }
 
-    /// Reads the value of a record; whether it is what was written.
-    pub(super) fn value(&self, of: &Record, seed: u64, room: &mut [u8]) -> io::Result<bool> {
-        os::read_exact_at(&self.values, room, of.offset)?;
+    /// Reads what stands at a place of the values.
+    pub(super) fn read(&self, room: &mut [u8], offset: u64) -> io::Result<()> {
+        os::read_exact_at(&self.values, room, offset)?;
         reads::count_cached(room.len() as u64);
-        Ok(of.fits(room, seed))
+        Ok(())
     }
 
-    /// Writes a value, without saying that it is there.
-    pub(super) fn write_value(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        os::write_all_at(&self.values, bytes, offset)
+    /// Writes a value behind its record, without saying that it is there.
+    pub(super) fn write_value(
+        &self,
+        record: &Written,
+        frame: &[u8],
+        offset: u64,
+    ) -> io::Result<()> {
+        os::write_all_at(&self.values, record, offset)?;
+        os::write_all_at(&self.values, frame, offset + BYTES as u64)
     }
 
     /// Says that a value is there.
@@ -131,7 +137,20 @@ impl Segment {
         os::write_all_at(&self.index, written, at(number))
     }
 
-    /// Says that there is none.
+    /// Says that the value whose record stands at `offset` is not there.
+    pub(super) fn forget_at(&self, offset: u64, seed: u64) {
+        let Ok(index) = self.index.metadata() else { return };
+        let all = (0..(index.len() / BYTES as u64) as u32).rev();
+        let is_it = |number: &u32| {
+            let found = self.record(*number, seed);
+            matches!(found, Ok(Found::Record(it)) if it.offset == offset)
+        };
+        if let Some(number) = all.into_iter().find(is_it) {
+            self.forget(number);
+        }
+    }
+
+    /// Says that there is none at a place of the index.
     pub(super) fn forget(&self, number: u32) {
         // Where that fails it is found damaged once more, and nothing worse.
         let _ = os::write_all_at(&self.index, &[0; BYTES], at(number));
@@ -148,9 +167,8 @@ impl Segment {
     /// more than is `left` of the file: they lie beside each other, so who reads all reads no byte twice.
     fn sound(&self, found: Found, left: &mut u64) -> Found {
         let Found::Record(it) = found else { return found };
-        let len = it.len() as u64;
-        let ends_within = it.offset.checked_add(len).is_some_and(|end| end <= self.values_len);
-        match left.checked_sub(len).filter(|_| ends_within) {
+        let ends_within = it.end().is_some_and(|end| end <= self.values_len);
+        match left.checked_sub(it.span()).filter(|_| ends_within) {
             Some(rest) => {
                 *left = rest;
                 Found::Record(it)

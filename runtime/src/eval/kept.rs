@@ -4,7 +4,10 @@ use super::{
     machine::{Machine, Stop, Subject, Value, value},
     nodes::{Node, Tap},
 };
-use crate::{CacheKey, Out, Store, Tensor, cache::key_of};
+use crate::{
+    CacheKey, Out, Store, Tensor,
+    cache::{Found, key_of},
+};
 use plan::{ExprId, IdVec, Index};
 
 impl Machine {
@@ -23,9 +26,15 @@ impl Machine {
                 None => self.compute_anew(nodes, subject, id),
             };
         }
-        if let Some(found) = tap.cache.find(key) {
+        match tap.cache.find(key) {
             // SAFETY: the node's tap holds the cache, and what is in it stays.
-            return Ok(unsafe { value(found) });
+            Some(Found::Plain(found)) => return Ok(unsafe { value(found) }),
+            Some(Found::Encoded(found)) => {
+                if let Some(found) = self.put(id, &mut |out| found.write(out)) {
+                    return Ok(found);
+                }
+            }
+            None => {}
         }
         if let Some(store) = tap.cache.store()
             && let Some(found) = self.stored(store, (subject, row), id, (tap, key))

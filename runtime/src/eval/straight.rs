@@ -4,7 +4,10 @@ use super::{
     machine::{Machine, Stop, Subject, Value, value},
     nodes::{Node, Straight, Tap},
 };
-use crate::{CacheKey, Out, Scratch, SideIndex, Tensor, cache::key_of};
+use crate::{
+    CacheKey, Out, Scratch, SideIndex, Tensor,
+    cache::{Found, key_of},
+};
 use plan::{DType, ExprId, IdVec, Index};
 
 impl Machine {
@@ -99,8 +102,12 @@ impl Machine {
 /// An index that is kept, in memory or on disk; that is read into `room`. The register of the whole would not do: what is
 /// kept changes while other processes fill a cache, so that an argument of the part may find the whole meanwhile.
 fn index_of<'a>((tap, key): (&'a Tap, CacheKey), room: &'a mut Scratch) -> Option<Tensor<'a>> {
-    if let Some(found) = tap.cache.find(key) {
-        return Some(found);
+    match tap.cache.find(key) {
+        Some(Found::Plain(found)) => return Some(found),
+        Some(Found::Encoded(found)) => {
+            return found.write(&mut Out::grow(room)).then(|| room.tensor());
+        }
+        None => {}
     }
     if !tap.cache.store()?.read(key, &mut Out::grow(room)) {
         return None;

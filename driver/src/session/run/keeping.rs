@@ -1,17 +1,24 @@
 //! What a run keeps from epoch to epoch, and for later runs: chosen when it begins, and how much of it
 //! was used.
 
+use super::sampling::{Sampling, sample};
 use super::{DiskSummary, KeptSummary};
 use crate::session::{
     compiled::Compiled,
-    keep::{Asked, laps, reserve},
+    keep::{Asked, Known, laps, reserve},
     options::RunOptions,
+    sampled::Sampled,
+    stop::Stop,
     storages,
     store::{About, Inputs, There},
 };
 use compiler::caches::{Candidate, Choice};
-use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
+use plan::Program;
+use runtime::{Cache, CachePoint, Codecs, Failure, Run, Spared, StoreStats};
 use std::sync::Arc;
+
+/// Seconds that the first run with a cache folder takes at the most to find out what is worth caching.
+const SECONDS: f64 = 0.5;
 
 /// A value that is kept.
 pub(super) struct Kept {
@@ -35,7 +42,8 @@ pub(super) fn asked(compiled: &Compiled, options: &RunOptions, epochs: usize) ->
     let on_disk = options.disk.is_some() && options.caches;
     let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
     let objective = options.objective;
-    (fits || on_disk).then_some(Asked { passes, memory, on_disk, objective })
+    let ranks = options.rank.world;
+    (fits || on_disk).then_some(Asked { passes, memory, on_disk, objective, ranks })
 }
 
 /// How often each record comes in `epochs` of a run.
@@ -53,13 +61,18 @@ pub(super) fn own_memory(compiled: &Compiled, options: &RunOptions, asked: Optio
 /// Chooses what is kept, and lets `run` keep it.
 pub(super) fn begin(
     compiled: &Compiled,
-    run: &mut Run,
+    (run, program): (&mut Run, &Program),
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
     let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs));
     let known = inputs.as_ref().and_then(|it| it.as_ref().ok());
-    let choices = choices(compiled, run, (asked, options, known), None)?;
+    let choices = choices(
+        compiled,
+        (run, program),
+        (asked, options, known),
+        (SECONDS, None, Stop::default()),
+    )?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.on_disk && !kept.iter().any(Choice::is_on_disk) {
@@ -85,17 +98,35 @@ pub(super) fn begin(
 /// are named here or in the folder.
 pub(super) fn choices(
     compiled: &Compiled,
-    run: &Run,
+    (run, program): (&Run, &Program),
     (asked, options, inputs): (Asked, &RunOptions, Option<&Inputs>),
-    only: Option<Vec<u64>>,
+    (seconds, only, stop): (f64, Option<Vec<u64>>, Stop),
 ) -> Result<Vec<Choice>, Failure> {
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
+    // Where it fails, the run will say why; until then, what is assumed has to do.
+    let sampled = disk.zip(inputs).and_then(|(disk, inputs)| {
+        Sampled::read(&disk.folder, compiled, inputs.hash()).or_else(|| {
+            // Each request of an object is paid for, so that none is asked for twice.
+            if storages::reads_far(program) {
+                return None;
+            }
+            let (workers, memory) = (options.workers, options.memory);
+            let sampling = Sampling { seconds, seed: 0, workers, memory, stop };
+            let new = sample(compiled, program, &sampling).ok()?;
+            new.write(&disk.folder, compiled, inputs.hash());
+            Some(new)
+        })
+    });
+    let estimated =
+        sampled.as_ref().map(|it| it.estimated(compiled, (options.workers, asked.memory)));
+    let compiled = estimated.as_ref().unwrap_or(compiled);
     let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
     let there = disk.zip(inputs).map_or_else(There::default, |(disk, it)| disk.there(it));
     view.filled = there.values;
     view.only = only.unwrap_or(there.only);
     let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
-    compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))
+    let known = Known { measured: None, sampled: sampled.as_ref(), lock: options.lock.as_ref() };
+    compiled.kept((&view, disk), asked, known)
 }
 
 /// Why nothing is kept on disk.
@@ -150,7 +181,8 @@ impl Keeping {
             }
             let limit = choices.iter().filter(same).map(|it| it.limit).sum();
             let is_on_disk = choices.iter().filter(same).any(Choice::is_on_disk);
-            let cache = Cache::new(limit);
+            let [in_memory, encoded] = choice.codecs().map(|it| Codecs::new(&it));
+            let cache = Cache::new(limit).encoded(in_memory);
             let (Some(inputs), Some(disk), true) = (&inputs, disk, is_on_disk) else {
                 caches.push(Arc::new(cache));
                 continue;
@@ -160,7 +192,8 @@ impl Keeping {
             self.notes.extend(opened.notes);
             caches.push(Arc::new(match opened.store {
                 Some(store) => {
-                    cache.with_store(store.up_to(choice.disk_values.unwrap_or(u64::MAX)))
+                    let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX));
+                    cache.with_store(store.encoded(encoded))
                 }
                 None => cache,
             }));

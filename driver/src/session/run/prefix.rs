@@ -76,6 +76,16 @@ impl Prefix {
         Self { program, numbers }
     }
 
+    /// Lets its source deal the records to several runs, where each is worked on alone from there on: then each run computes
+    /// no more than it gives.
+    pub(super) fn deals_at_its_source(&mut self) {
+        let mut stages = self.program.stages.iter();
+        let is_source = matches!(stages.next().map(|it| &it.1.code), Some(Code::Source { .. }));
+        if is_source && stages.all(|it| matches!(it.1.code, Code::Transform(_))) {
+            self.program.deal = Deal::each(StageId(0));
+        }
+    }
+
     /// The number of a stage of the whole program.
     pub(super) fn number(&self, stage: StageId) -> StageId {
         self.numbers[stage.row()].expect("what a value is made of is above it")

@@ -14,13 +14,15 @@ use crate::session::{
 };
 use compiler::caches::{Candidate, Choice};
 use plan::{Index, Program};
-use runtime::{Cache, CachePoint, Failure, Spared, Store, StoreStats};
+use runtime::{Cache, CachePoint, Codecs, Failure, Spared, Store, StoreStats};
 use serde::Serialize;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
+/// Seconds that it takes at the most to find out what is worth caching.
+const SECONDS: f64 = 20.0;
 /// Between two looks at how far it is.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -94,7 +96,14 @@ pub fn prepare(
     samples::resolve(&mut program, watch.sample)?;
     let run = runtime::start(&program, &*compiled.kernels()?, &of_run(compiled, options))?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let all = choices(compiled, &run, (asked, options, Some(&inputs)), Some(only.clone()))?;
+    let only_these = Some(only.clone());
+    let run_of = (&run, &program);
+    let all = choices(
+        compiled,
+        run_of,
+        (asked, options, Some(&inputs)),
+        (SECONDS, only_these, watch.stop.clone()),
+    )?;
     drop(run);
     for it in all.iter().filter(|it| only.contains(&it.candidate.name) && !it.is_on_disk()) {
         let Candidate { step, function, .. } = &it.candidate;
@@ -122,7 +131,8 @@ pub fn prepare(
             let detail = "nothing can be cached there; use another folder".to_owned();
             return Err(Failure::Io { path: disk.folder.display().to_string(), detail });
         };
-        let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX));
+        let [_, encoded] = choice.codecs().map(|it| Codecs::new(&it));
+        let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX)).encoded(encoded);
         fills.push(Fill { choice, cache: Arc::new(Cache::new(0).with_store(store)) });
     }
     disk.keep_only(&addresses, (&compiled.program.name, &inputs))?;
@@ -144,7 +154,7 @@ fn only(
     match locked {
         Some(lock) if !names.is_empty() => Err(Failure::Program(format!(
             "`--keep`: the lock file already says what is cached (`{}`): change its `keep`, or remove it",
-            lock.keep.join("`, `")
+            lock.kept().join("`, `")
         ))),
         _ => compiled.values_called(names),
     }

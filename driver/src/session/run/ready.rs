@@ -73,7 +73,7 @@ pub(super) fn ready(
         identity.inputs(run.fingerprints()?);
     }
     let keeping = match asked {
-        Some(it) => keeping::begin(compiled, &mut run, (it, &left))?,
+        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, &left))?,
         None => Keeping::default(),
     };
     if let Some(state) = origin.earlier {

@@ -7,6 +7,7 @@ use crate::session::{
     keep,
     lock::Chosen,
     machine,
+    sampled::Sampled,
     samples::{self, SampleProgress},
     storages,
 };
@@ -50,13 +51,17 @@ pub fn why(
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
     let passes = f64::from(epochs) * keep::laps(&program);
     let memory = memory.unwrap_or_else(machine::default_memory);
-    let asked = keep::Asked { passes, memory, on_disk: true, objective };
+    let asked = keep::Asked { passes, memory, on_disk: true, objective, ranks: 1 };
     let workers = lock.map_or_else(machine::cores, |it| it.workers);
     let (mut view, host) = compiled.run_view(workers, asked, run.pass_lens()?)?;
     let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
     let There { values, only } = disk.there(&inputs);
     (view.filled, view.only) = (values, only);
-    let choices = compiled.kept((&view, Some(room)), asked, (None, lock))?;
+    let sampled = Sampled::read(&disk.folder, compiled, inputs.hash());
+    let estimated = sampled.as_ref().map(|it| it.estimated(compiled, (workers, memory)));
+    let compiled = estimated.as_ref().unwrap_or(compiled);
+    let known = keep::Known { measured: None, sampled: sampled.as_ref(), lock };
+    let choices = compiled.kept((&view, Some(room)), asked, known)?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);

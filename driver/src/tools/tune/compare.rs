@@ -222,7 +222,7 @@ impl<'a> Bench<'a> {
         let kept = choices.iter().filter(|it| it.kept);
         let kept = kept.map(|it| cache_point(&it.candidate, Arc::new(Cache::new(it.limit))));
         let (way, compared) = together(Policy::Model, chosen.workers, kept.collect());
-        Ok((way, Compared { keeps: chosen.keep, tries: tried.len(), ..compared }))
+        Ok((way, Compared { keeps: chosen.kept(), tries: tried.len(), ..compared }))
     }
 
     fn way(&self, setting: &Setting) -> Way {

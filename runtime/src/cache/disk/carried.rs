@@ -5,32 +5,30 @@ use crate::{
     CacheKey, Out, Shape, Tensor,
     cache::record::{self, Found, Record},
 };
-use plan::DType;
+use plan::{Codec, DType};
 use std::ptr::NonNull;
-
-/// Bytes before a value that is carried: what tells it from what a file holds, and its record.
-const CARRIED: usize = NONCE + record::BYTES;
 
 impl Store {
     /// Writes the value of `key` as text, to be carried to who needs it; whether it was there.
     pub(crate) fn carry(&self, key: CacheKey, dtype: DType, out: &mut Out<'_>) -> bool {
-        let Some((place, record)) = self.record(key) else { return false };
-        let shape = Shape::new(&[CARRIED + record.len()]);
+        let Some(place) = self.place(key) else { return false };
+        let shape = Shape::new(&[NONCE + place.bytes()]);
         let Ok(room) = out.room(dtype, shape) else { return false };
-        let (head, value) = room.split_at_mut(CARRIED);
-        head[..NONCE].copy_from_slice(&self.nonce);
-        head[NONCE..].copy_from_slice(&record.written(self.seed));
-        self.fill(key, (place, &record), value)
+        let (nonce, rest) = room.split_at_mut(NONCE);
+        nonce.copy_from_slice(&self.nonce);
+        let found = self.take((key, place), rest).is_some();
+        self.counts.hits.add(i64::from(found));
+        found
     }
 
     /// The value of `key` in what was carried; none where that is what a file holds, and where it
     /// does not lie as its dtype wants it.
     pub(crate) fn carried<'a>(&self, key: CacheKey, text: &'a [u8]) -> Option<Carried<'a>> {
         let rest = text.strip_prefix(&self.nonce)?;
-        let (head, value) = rest.split_first_chunk::<{ record::BYTES }>()?;
+        let (head, frame) = rest.split_first_chunk::<{ record::BYTES }>()?;
         match Record::read(head, self.seed) {
-            Found::Record(it) if it.key == key && it.len() == value.len() => {
-                Some(Carried { record: it, value })
+            Found::Record(it) if it.key == key && it.stored == frame.len() => {
+                Some(Carried { record: it, frame })
             }
             _ => None,
         }
@@ -40,21 +38,24 @@ impl Store {
 /// A stored value that came along in a column.
 pub(crate) struct Carried<'a> {
     record: Record,
-    value: &'a [u8],
+    frame: &'a [u8],
 }
 
 impl<'a> Carried<'a> {
-    /// The value where it lies; none where it does not lie as its dtype wants it.
+    /// The value where it lies; none where it is encoded, or does not lie as its dtype wants it.
     pub(crate) fn tensor(&self) -> Option<Tensor<'a>> {
-        let data = NonNull::from(self.value).cast::<u8>();
+        if self.record.codec != Codec::NONE {
+            return None;
+        }
+        let data = NonNull::from(self.frame).cast::<u8>();
         let aligned = (data.as_ptr() as usize).is_multiple_of(self.record.dtype.size());
         // SAFETY: it is as long as the record says, which was verified, and lives as the text does.
         aligned.then(|| unsafe { Tensor::from_raw(self.record.dtype, self.record.shape, data) })
     }
 
-    /// Copies the value; whether it could be.
+    /// Writes the value; whether it could be.
     pub(crate) fn copy(&self, out: &mut Out<'_>) -> bool {
         let room = out.room(self.record.dtype, self.record.shape);
-        room.map(|it| it.copy_from_slice(self.value)).is_ok()
+        room.is_ok_and(|it| self.record.decode(self.frame, it))
     }
 }

@@ -66,7 +66,11 @@ fn values_are_there_the_next_time() {
     assert_eq!((stats.entries, stats.written, stats.damaged), (8, 3, 0));
     drop(store);
     let [index, values] = folder.files().map(|it| fs::metadata(it).unwrap().len());
-    assert_eq!((index, values), (8 * record::BYTES as u64, 8 * 24), "what was claimed is left");
+    assert_eq!(
+        (index, values),
+        (8 * record::BYTES as u64, 8 * (24 + record::BYTES as u64)),
+        "what was claimed is left"
+    );
     assert!((0..8).all(|it| is_there(&folder.open(1 << 30), it)));
 }
 
@@ -123,7 +127,7 @@ fn values_that_lie_in_each_other_are_damage() {
     let bytes: Vec<u8> = value.iter().flat_map(|it| it.to_le_bytes()).collect();
     let record = |key: u64| {
         let of = (u128::from(key) << 64, &Tensor::new(&[2, 3], &value));
-        Record::new(of, 0, (&bytes, seed)).written(seed)
+        Record::new(of, (0, Codec::NONE), (&bytes, seed)).written(seed)
     };
     fs::write(index, (0..1000).flat_map(record).collect::<Vec<u8>>()).unwrap();
     let most = fs::metadata(values).unwrap().len() / bytes.len() as u64;
@@ -140,7 +144,7 @@ fn a_place_beyond_all_numbers_is_damage() {
     let (value, mut forged) = (value(1), fs::read(&index).unwrap());
     let bytes: Vec<u8> = value.iter().flat_map(|it| it.to_le_bytes()).collect();
     let of = (1 << 64, &Tensor::new(&[2, 3], &value));
-    let record = Record::new(of, u64::MAX - 7, (&bytes, seed)).written(seed);
+    let record = Record::new(of, (u64::MAX - 7, Codec::NONE), (&bytes, seed)).written(seed);
     forged[record::BYTES..][..record::BYTES].copy_from_slice(&record);
     fs::write(&index, forged).unwrap();
     let store = folder.open(1 << 30);
@@ -210,8 +214,8 @@ fn what_another_process_is_about_to_write_is_not_damaged() {
     let (value, mut records) = (value(3), fs::read(&index).unwrap());
     let bytes: Vec<u8> = value.iter().flat_map(|it| it.to_le_bytes()).collect();
     let of = (3 << 64, &Tensor::new(&[2, 3], &value));
-    let record = |offset| Record::new(of, offset, (&bytes, seed)).written(seed);
-    for torn in [&record(72)[..60], &record(1 << 40)] {
+    let record = |offset| Record::new(of, (offset, Codec::NONE), (&bytes, seed)).written(seed);
+    for torn in [&record(3 * 128)[..60], &record(1 << 40)] {
         let at = 3 * record::BYTES;
         records[at..at + record::BYTES].fill(0);
         records[at..at + torn.len()].copy_from_slice(torn);
@@ -236,13 +240,13 @@ fn segments_of_processes_that_were_killed_are_taken_over() {
         let [index, values] = segment::files_of(&folder.0.join(ADDRESS), name);
         [index, values].map(|it| fs::metadata(it).unwrap().len())
     };
-    assert!(names.len() == 4 && names.iter().all(|it| claimed(it) != [208, 48]));
+    assert!(names.len() == 4 && names.iter().all(|it| claimed(it) != [208, 256]));
     for store in &all {
         store.segment(store.own.load(Relaxed)).unwrap().unlock();
     }
     let store = folder.open(1 << 30);
     assert!((0..8).all(|it| is_there(&store, it)));
-    assert!(names.iter().all(|it| claimed(it) == [208, 48]));
+    assert!(names.iter().all(|it| claimed(it) == [208, 256]));
     all.into_iter().for_each(std::mem::forget);
 }
 
@@ -300,4 +304,41 @@ fn what_is_carried_is_known_from_what_a_file_holds() {
     // The same bytes in a file, left there by another process.
     drop(store);
     assert!(folder.open(1 << 30).carried(1 << 64, &text).is_none());
+}
+
+#[test]
+fn values_are_there_in_each_codec() {
+    let smooth: Vec<f32> = (0..600).map(|it| (it / 40) as f32).collect();
+    let tensor = Tensor::new(&[20, 30], &smooth);
+    for codec in codec::codecs_for(DType::F32) {
+        let folder = Folder::new(&format!("codec-{codec}"));
+        let open = || folder.open(1 << 30).encoded(Codecs::new(&[(codec, 1.0)]));
+        open().insert(7, &tensor);
+        let [_, values] = folder.files();
+        let mut written = fs::read(&values).unwrap();
+        assert!(codec == Codec::NONE || written.len() < 1500, "{codec}: {} bytes", written.len());
+        let read = |store: &Store| {
+            let mut scratch = Scratch::new();
+            let there = store.read(7, &mut Out::grow(&mut scratch));
+            there && scratch.tensor().as_slice::<f32>() == Some(&smooth[..])
+        };
+        assert!(read(&open()), "{codec}");
+        // What a reader carries to the step that needs it.
+        let (store, mut text) = (open(), Scratch::new());
+        assert!(store.carry(7, DType::Bytes, &mut Out::grow(&mut text)));
+        let carried = store.carried(7, text.tensor().as_text()).expect("it came along");
+        assert_eq!(carried.tensor().is_none(), codec != Codec::NONE);
+        let mut scratch = Scratch::new();
+        assert!(carried.copy(&mut Out::grow(&mut scratch)));
+        assert_eq!(scratch.tensor().as_slice::<f32>(), Some(&smooth[..]), "{codec}");
+        drop(store);
+        // A byte of the frame.
+        let last = written.len() - 3;
+        written[last] ^= 1;
+        fs::write(&values, written).unwrap();
+        let store = open();
+        assert!(!read(&store) && store.stats().damaged == 1, "{codec}");
+        store.insert(7, &tensor);
+        assert!(read(&store) && read(&open()), "{codec}");
+    }
 }

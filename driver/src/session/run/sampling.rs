@@ -1,0 +1,289 @@
+//! Finds out about values before it is decided which of them are cached: how large they are, what codecs make of them, and
+//! what they cost, on a sample of the records.
+//!
+//! Every so many-th record is taken, from several places to begin with (replicated systematic sampling): records lie in the
+//! order of their classes and sizes more often than not. Each figure comes with the half-width of its 95% interval.
+
+use super::prefix::Prefix;
+use crate::session::{
+    compiled::Compiled,
+    measured::measured,
+    sampled::{FORMAT, Interval, Sampled, SampledValue, name_of},
+    stop::Stop,
+};
+use compiler::caches::{Candidate, SAVES_MIN, candidates};
+use plan::{Codec, CodecFigures, Compressor, DType, Index, Measured, Program, parts::Keep};
+use runtime::{Failure, Rank, Step, codec, os};
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+/// Places to begin with.
+const REPLICATES: u32 = 6;
+/// Student's t for two-sided 95% and five degrees of freedom.
+const T: f64 = 2.571;
+/// The same for any number of them.
+const T_MANY: f64 = 1.96;
+/// Records that are taken at the least, and the part of all that they are at the most.
+const RECORDS: (u64, f64) = (256, 0.01);
+/// Records that are enough, however many there are.
+const RECORDS_MAX: u64 = 4096;
+/// Values that are encoded, and bytes of them, at the most.
+const ENCODED: (usize, usize) = (64, 16 << 20);
+/// Bytes of them for each second that a sample may take.
+const ENCODED_PER_SECOND: f64 = 16e6;
+/// The same for the slowest codec.
+const ENCODED_SLOWLY: usize = 2 << 20;
+/// Between two looks at the time.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How much is looked at.
+#[derive(Debug, Clone)]
+pub struct Sampling {
+    /// The longest that it may take, in seconds.
+    pub seconds: f64,
+    /// Which records are taken.
+    pub seed: u32,
+    /// Threads that compute.
+    pub workers: usize,
+    /// Bytes of memory that may be taken.
+    pub memory: u64,
+    /// What ends it early.
+    pub stop: Stop,
+}
+
+/// Takes a sample of what `program`, which is that of `compiled` with its sample sets, makes.
+///
+/// # Errors
+/// Those of a run.
+pub fn sample(
+    compiled: &Compiled,
+    program: &Program,
+    sampling: &Sampling,
+) -> Result<Sampled, Failure> {
+    let begun = Instant::now();
+    let library = stdlib::library();
+    let found =
+        candidates(&compiled.optimised.plan, &library, (None, SAVES_MIN)).unwrap_or_default();
+    let is_looked_at = |it: &&Candidate| it.refused.is_none() && it.keep == Keep::Value;
+    let mut found: Vec<&Candidate> = found.iter().filter(is_looked_at).collect();
+    found.sort_by_key(|it| it.stage.row());
+    let groups: Vec<&[&Candidate]> = found.chunk_by(|a, b| a.stage == b.stage).collect();
+    let bench = Bench { compiled, program, sampling, begun, parts: groups.len() as f64 + 1.0 };
+    let (mut values, mut records) = (Vec::new(), 0);
+    for (at, group) in groups.into_iter().enumerate() {
+        let looked = bench.look(at as f64 + 1.0, group)?;
+        records = records.max(looked.first().map_or(0, |it| it.count));
+        values.extend(looked);
+    }
+    let measured = bench.measure()?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Sampled { format: FORMAT, version, measured, values, records, seconds })
+}
+
+/// What a sample is taken of.
+struct Bench<'a> {
+    compiled: &'a Compiled,
+    program: &'a Program,
+    sampling: &'a Sampling,
+    begun: Instant,
+    /// Parts that the time is shared by.
+    parts: f64,
+}
+
+/// A value of a sample, with its extents.
+type Taken = (Vec<usize>, Vec<u8>);
+
+/// What was seen of a value.
+#[derive(Default)]
+struct Seen {
+    bytes: Vec<f64>,
+    taken: Vec<Taken>,
+    n_bytes: usize,
+}
+
+impl Bench<'_> {
+    fn options(&self, rank: Rank) -> runtime::Options {
+        let Sampling { workers, memory, .. } = self.sampling.clone();
+        runtime::Options {
+            workers,
+            readers: model::under_way::readers(workers),
+            memory,
+            rank,
+            ..runtime::Options::default()
+        }
+    }
+
+    /// # Errors
+    /// It was stopped.
+    fn go_on(&self) -> Result<(), Failure> {
+        if self.sampling.stop.is_requested() { Err(Failure::Stopped) } else { Ok(()) }
+    }
+
+    /// Whether the time of so many parts is over.
+    fn is_over(&self, parts: f64) -> bool {
+        self.begun.elapsed().as_secs_f64() > self.sampling.seconds * parts / self.parts
+    }
+
+    /// The values of one stage, before the time of so many parts is over.
+    fn look(&self, parts: f64, values: &[&Candidate]) -> Result<Vec<SampledValue>, Failure> {
+        let mut prefix = Prefix::of(self.program, (values[0].stage, values), &stdlib::library());
+        prefix.deals_at_its_source();
+        let kernels = self.compiled.kernels()?;
+        let whole = runtime::start(&prefix.program, &*kernels, &self.options(Rank::default()))?;
+        let records = whole.pass_lens()?.into_iter().flatten().max();
+        drop(whole);
+        let wanted = records.map_or(RECORDS.0, |it| (it as f64 * RECORDS.1) as u64);
+        let wanted = wanted.clamp(RECORDS.0, RECORDS_MAX);
+        let each = wanted.div_ceil(u64::from(REPLICATES));
+        let world = records.map_or(1, |it| (it / each).max(1)).min(u64::from(u32::MAX)) as u32;
+        let mut seen: Vec<Seen> = values.iter().map(|_| Seen::default()).collect();
+        let mut cpu = Vec::new();
+        let encoded = ((self.sampling.seconds * ENCODED_PER_SECOND) as usize).min(ENCODED.1);
+        let replicates = REPLICATES.min(world);
+        for replicate in 0..replicates {
+            if replicate > 0 && self.is_over(parts) {
+                break;
+            }
+            // Places that lie far apart.
+            let step = u64::from(world) * u64::from(replicate) / u64::from(replicates);
+            let first = (u64::from(self.sampling.seed) + step) % u64::from(world);
+            let rank = Rank { rank: first as u32, world, ..Rank::default() };
+            let mut run = runtime::start(&prefix.program, &*kernels, &self.options(rank))?;
+            let mut taken = 0;
+            while taken < each && !(taken > 0 && self.is_over(parts)) {
+                self.go_on()?;
+                match run.step(Some(TICK)) {
+                    Step::Chunk(chunk) => {
+                        for (column, seen) in chunk.columns.iter().zip(&mut seen) {
+                            (0..chunk.rows).for_each(|row| seen.take(&column.row(row), encoded));
+                        }
+                        taken += chunk.rows as u64;
+                    }
+                    Step::Waiting => {}
+                    Step::EpochEnd(_) | Step::Over => break,
+                    Step::Failed(failure) => return Err(failure),
+                }
+            }
+            let stages = run.stats().stages;
+            let spent: f64 = stages.iter().map(|it| it.cpu.as_secs_f64()).sum();
+            if taken > 0 {
+                cpu.push(spent * 1e9 / taken as f64);
+            }
+        }
+        let cpu_ns = Interval::of(&cpu, T);
+        let told = |(candidate, seen): (&&Candidate, Seen)| SampledValue {
+            name: name_of(candidate),
+            value: candidate.value_name(),
+            count: seen.bytes.len() as u64,
+            bytes: Interval::of(&seen.bytes, T_MANY),
+            cpu_ns,
+            codecs: figures(dtype_of(self.program, candidate), &seen.taken),
+        };
+        Ok(values.iter().zip(seen).map(told).collect())
+    }
+
+    /// What the whole program costs, in the time that is left.
+    fn measure(&self) -> Result<Measured, Failure> {
+        let kernels = self.compiled.kernels()?;
+        let options = self.options(Rank::default());
+        let mut run = runtime::start(self.program, &*kernels, &options)?;
+        let (mut outputs, mut records) = (0, 0);
+        // What comes before the first outputs is not what later ones cost: memory and code are touched for the first time.
+        let mut before = None;
+        while !(outputs > 0 && (self.is_over(self.parts) || records >= RECORDS_MAX)) {
+            self.go_on()?;
+            match run.step(Some(TICK)) {
+                Step::Chunk(chunk) => {
+                    if before.is_none() {
+                        before = Some(run.stats());
+                        continue;
+                    }
+                    outputs += chunk.rows as u64;
+                    records += super::records_of(self.program, &chunk) as u64;
+                }
+                Step::Waiting => {}
+                Step::EpochEnd(_) | Step::Over => break,
+                Step::Failed(failure) => return Err(failure),
+            }
+        }
+        let stats = run.stats();
+        Ok(match before.filter(|_| outputs > 0) {
+            Some(before) => measured(&stats.since(&before), outputs),
+            None => measured(&stats, 1),
+        })
+    }
+}
+
+/// The dtype of a value.
+fn dtype_of(program: &Program, candidate: &Candidate) -> DType {
+    let plan::Code::Transform(transform) = &program.stages[candidate.stage].code else {
+        return DType::Bytes;
+    };
+    transform.graph.ty(candidate.node).dtype().unwrap_or(DType::Bytes)
+}
+
+impl Seen {
+    fn take(&mut self, value: &runtime::Tensor<'_>, most: usize) {
+        self.bytes.push(value.bytes() as f64);
+        // One that is very large is not copied: nobody knows what codecs make of it.
+        if self.taken.len() < ENCODED.0 && self.n_bytes + value.bytes() <= most {
+            self.n_bytes += value.bytes();
+            self.taken.push((value.shape().to_vec(), value.packed().into_owned()));
+        }
+    }
+}
+
+/// What codecs make of these values.
+fn figures(dtype: DType, values: &[Taken]) -> Vec<CodecFigures> {
+    let Some(first) = values.first() else { return Vec::new() };
+    let codecs = codec::codecs_for(dtype).into_iter().filter(|it| *it != Codec::NONE);
+    let figure = |codec: Codec| {
+        // What is touched for the first time takes longer, and once.
+        measure(codec, dtype, std::slice::from_ref(first));
+        let slow = codec.compressor == Compressor::Zstd9;
+        let (mut n_bytes, most) = (0, if slow { ENCODED_SLOWLY } else { usize::MAX });
+        let fits = |it: &&Taken| {
+            n_bytes += it.1.len();
+            n_bytes <= most
+        };
+        let some = values.iter().take_while(fits).count().max(1);
+        measure(codec, dtype, &values[..some])
+    };
+    codecs.filter_map(figure).collect()
+}
+
+/// Processor time of this thread, which others on its core do not lengthen.
+fn now() -> Duration {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    os::thread_cpu().unwrap_or_else(|| BEGUN.get_or_init(Instant::now).elapsed())
+}
+
+fn measure(codec: Codec, dtype: DType, values: &[Taken]) -> Option<CodecFigures> {
+    let (mut raw, mut stored) = (0, 0);
+    let [mut encoding, mut decoding] = [Duration::ZERO; 2];
+    let mut out = Vec::new();
+    for (shape, bytes) in values {
+        let begun = now();
+        let (used, frame) = codec::encode(codec, (dtype, shape), bytes, |used, frame| {
+            encoding += now().saturating_sub(begun);
+            (used, frame.to_vec())
+        });
+        (raw, stored) = (raw + bytes.len(), stored + frame.len());
+        out.resize(bytes.len(), 0);
+        let begun = now();
+        if !codec::decode(used, (dtype, shape), &frame, &mut out) {
+            return None;
+        }
+        decoding += now().saturating_sub(begun);
+    }
+    let each = |time: Duration| time.as_secs_f64() * 1e9 / raw as f64;
+    (raw > 0).then(|| CodecFigures {
+        codec,
+        left: stored as f64 / raw as f64,
+        encode_ns: each(encoding),
+        decode_ns: each(decoding),
+    })
+}

@@ -1,0 +1,248 @@
+//! `tune --strategies`: what could be cached, the best of it by the model run by turns beside nothing and beside what the
+//! lock says, on a part of the records; and the best of those for the lock.
+//!
+//! The part is what a run gives first. It is run once to fill what is cached, and then again from the same begin, where it
+//! finds all of that: so a trial takes seconds, however large the data are.
+
+use crate::{
+    session::{
+        compiled::Compiled,
+        keep::reserve,
+        lock::Chosen,
+        run::{self, Sampling, Stop, cache_point, sample},
+        sampled::Sampled,
+        samples::{self, SampleProgress},
+        store::{About, DiskOptions, Inputs},
+    },
+    tools::{
+        tune::{Wanted, strategies::trial::Trial},
+        view::Circumstances,
+    },
+};
+use compiler::{
+    caches::{Choice, Pin},
+    estimate::{Kept, Row, Strategies, View},
+};
+use model::strategy::Objective;
+use plan::Program;
+use runtime::Failure;
+use std::time::Instant;
+
+mod trial;
+
+/// Turns of each strategy.
+const ROUNDS: usize = 3;
+/// The part of the time that a sample may take.
+const SAMPLE: f64 = 0.25;
+/// A gain below this part is no reason to leave the model's choice.
+const GAIN: f64 = 0.03;
+/// The longest and the shortest first pass of a trial, in seconds.
+const FILL_SECONDS: (f64, f64) = (10.0, 1.0);
+
+/// What is tried.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// How it is tuned.
+    pub wanted: Wanted,
+    /// Where values may be cached for later runs.
+    pub disk: Option<DiskOptions>,
+    /// Strategies that are run, besides nothing and what the lock says.
+    pub top: usize,
+    /// What the lock says.
+    pub lock: Option<Chosen>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Found {
+    /// All strategies, with the rates of those that were run.
+    pub strategies: Strategies,
+    /// What they were looked at for.
+    pub view: View,
+    /// The pipeline with the costs that were measured.
+    pub compiled: Compiled,
+    /// What a sample says.
+    pub sampled: Sampled,
+    /// The best of those that were run, for a lock.
+    pub best: Option<Vec<Pin>>,
+    /// What is to be told, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// What a row of the table keeps, as a lock says it; nothing where it keeps nothing.
+pub fn pins(row: &Row) -> Vec<Pin> {
+    let pin = |kept: &Kept| {
+        let value = format!("{}.{}", kept.step, kept.value);
+        let pins = kept.forms.iter().map(move |it| Pin {
+            value: value.clone(),
+            tier: Some(it.tier),
+            codec: Some(it.figures.codec),
+            share: Some((it.share * 1e4).round() / 1e4),
+        });
+        pins.collect::<Vec<Pin>>()
+    };
+    row.kept.iter().flat_map(pin).collect()
+}
+
+/// Looks at what could be cached, and tries the best of it.
+///
+/// # Errors
+/// Those of a run; it was stopped; or the costs of the steps are not known.
+pub fn strategies(
+    compiled: &Compiled,
+    asked: &Asked,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&SampleProgress),
+) -> Result<Found, Failure> {
+    let begun = Instant::now();
+    let wanted = &asked.wanted;
+    let mut program = compiled.program.clone();
+    samples::resolve(&mut program, progress)?;
+    let memory = wanted.memory();
+    let sampling = Sampling {
+        seconds: wanted.seconds * SAMPLE,
+        seed: 0,
+        workers: wanted.cores,
+        memory,
+        stop: stop.clone(),
+    };
+    let sampled = sample(compiled, &program, &sampling)?;
+    let inputs = {
+        let options = runtime::Options::default();
+        let run = runtime::start(&program, &*compiled.kernels()?, &options)?;
+        Inputs::of(&run, asked.disk.as_ref().is_some_and(|it| it.verify_inputs))?
+    };
+    if let Some(disk) = &asked.disk {
+        sampled.write(&disk.folder, compiled, inputs.hash());
+    }
+    let circumstances = Circumstances {
+        consumer: wanted.consumer,
+        epochs: wanted.epochs,
+        memory: wanted.memory,
+        workers: Some(wanted.cores),
+        disk: asked.disk.clone(),
+        host: wanted.host.clone(),
+        objective: wanted.objective,
+        sampled: Some(sampled.clone()),
+        ..Circumstances::default()
+    };
+    let compiled = compiled.clone().under(&circumstances);
+    let view = compiled.view(&circumstances, progress)?;
+    let none = || Failure::Program("the costs of the steps are not known".to_owned());
+    let mut strategies = compiled.strategies(&circumstances, &view)?.ok_or_else(none)?;
+    let bench = Bench { compiled: &compiled, program: &program, asked, stop, inputs: &inputs };
+    let mut notes = Vec::new();
+    let tried = bench.wanted(&strategies);
+    let left = (wanted.seconds - begun.elapsed().as_secs_f64()).max(FILL_SECONDS.1);
+    // A pass to fill, and so many to measure, each of which is no longer.
+    let each = left / (tried.len() * (1 + ROUNDS)).max(1) as f64;
+    let each = each.clamp(FILL_SECONDS.1, FILL_SECONDS.0);
+    let mut trials: Vec<(Option<usize>, Trial)> = Vec::new();
+    for (row, lock) in tried {
+        let known = Circumstances { lock: Some(lock), ..circumstances.clone() };
+        let choices = compiled.chosen(&known, &view)?;
+        let trial = Trial::new(&bench, (choices, each), trials.first().map(|it| &it.1))?;
+        notes.extend(trial.note.clone());
+        trials.push((row, trial));
+    }
+    for _ in 0..ROUNDS {
+        for (_, trial) in &mut trials {
+            trial.turn(&bench)?;
+        }
+    }
+    let mut best: Option<(f64, &Row)> = None;
+    for (row, trial) in &trials {
+        if let Some(row) = row {
+            strategies.rows[*row].measured = Some(trial.rate());
+        }
+    }
+    let records = compiled.optimised.estimate.batch_rows.unwrap_or(1.0);
+    for row in strategies.rows.iter().filter(|it| it.measured.is_some()) {
+        let cost = cost(row, &strategies, (wanted.objective, records));
+        // They come in the order of the model, which is left for a gain beyond the noise alone.
+        if best.as_ref().is_none_or(|it| cost < it.0 - GAIN * it.0.abs()) {
+            best = Some((cost, row));
+        }
+    }
+    let best = best.map(|it| pins(it.1));
+    Ok(Found { best, view, sampled, notes, compiled: compiled.clone(), strategies })
+}
+
+/// What is to be as small as possible, with the rate that was measured in place of the one that was predicted.
+fn cost(row: &Row, all: &Strategies, (objective, records): (Objective, f64)) -> f64 {
+    let predicted = row.rate * records;
+    let rate = row.measured.unwrap_or(predicted).max(f64::MIN_POSITIVE);
+    // How long it takes by that rate, as a part of what was predicted.
+    let longer = row.seconds.map_or(predicted / rate, |[first, later, _]| {
+        let epochs = (all.runs * all.passes - 1.0).max(0.0);
+        (first + epochs * later * predicted / rate) / (first + epochs * later)
+    });
+    match objective {
+        Objective::Time => row.seconds.map_or(rate.recip(), |it| it[2] * longer),
+        Objective::Cost { .. } => row.cost.unwrap_or(rate.recip()) * longer,
+        Objective::Weights(_) => row.score.map_or(rate.recip(), |it| -it),
+        Objective::Bytes(least) if rate >= least => row.memory_bytes + row.disk_bytes,
+        Objective::Bytes(_) => f64::MAX,
+        Objective::Rate => rate.recip(),
+    }
+}
+
+/// What is tried, and how.
+struct Bench<'a> {
+    compiled: &'a Compiled,
+    program: &'a Program,
+    asked: &'a Asked,
+    stop: &'a Stop,
+    inputs: &'a Inputs,
+}
+
+impl Bench<'_> {
+    /// The rows that are tried, each as a lock; one that the lock names may be none of them.
+    fn wanted(&self, all: &Strategies) -> Vec<(Option<usize>, Chosen)> {
+        let lock = |row: &Row| {
+            let keep = pins(row);
+            let forbid = if keep.is_empty() { self.values() } else { Vec::new() };
+            Chosen { keep, forbid, workers: self.asked.wanted.cores, ..Chosen::default() }
+        };
+        let rows = all.rows.iter().enumerate();
+        let best = rows.clone().filter(|it| !it.1.kept.is_empty()).take(self.asked.top);
+        let nothing = rows.filter(|it| it.1.kept.is_empty());
+        let mut tried: Vec<(Option<usize>, Chosen)> =
+            nothing.chain(best).map(|(at, row)| (Some(at), lock(row))).collect();
+        let own = self.asked.lock.iter().filter(|it| !it.keep.is_empty());
+        tried.extend(own.map(|it| (None, it.clone())));
+        tried
+    }
+
+    /// The names of all values that could be kept.
+    fn values(&self) -> Vec<String> {
+        let plan = &self.compiled.optimised.plan;
+        let found = compiler::caches::candidates(plan, &stdlib::library(), (None, 0.0));
+        found.unwrap_or_default().iter().map(compiler::caches::Candidate::value_name).collect()
+    }
+
+    fn options(&self, keeps: bool) -> runtime::Options {
+        let cores = self.asked.wanted.cores;
+        let all = self.asked.wanted.memory();
+        let memory = if keeps { reserve(self.compiled, all) } else { all };
+        runtime::Options {
+            workers: cores,
+            readers: model::under_way::readers(cores),
+            memory,
+            bound: Some(all),
+            // What other trials have cached lies in the process, too.
+            process_memory: None,
+            ..runtime::Options::default()
+        }
+    }
+
+    /// Records of a chunk.
+    fn records(&self, chunk: &runtime::Chunk) -> u64 {
+        run::records_of(self.program, chunk) as u64
+    }
+
+    /// Where a choice is kept on disk, in a folder of these trials alone.
+    fn about(&self, choice: &Choice) -> About {
+        About::new(self.compiled, &choice.candidate, self.inputs)
+    }
+}
