@@ -586,8 +586,8 @@ impl Native {
             stopping.request();
         })?;
         let tuned = tuned.map_err(|it| errors::failure(py, &it))?;
-        let (workers, keep) = (tuned.chosen.workers, tuned.chosen.kept());
-        Ok((tuned.explanation.text(), tuned.tried, workers, keep, path))
+        let chosen = tuned.chosen;
+        Ok((tuned.explanation.text(), tuned.tried, chosen.workers, chosen.kept(), path))
     }
 }
 

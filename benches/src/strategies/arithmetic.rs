@@ -96,15 +96,7 @@ pub(crate) fn random_chains() -> Vec<Row> {
         let published = published.map_or_else(String::new, |(_, median, p90, most)| {
             format!(" (the page: {median}, {p90}, {most})")
         });
-        format!(
-            "{} {:.2}, {:.1}, {:.0}{published}, worse in {:.0} %, slower than nothing in {:.1} %",
-            it.name,
-            it.at(50),
-            it.at(90),
-            it.at(100),
-            it.worse() * 100.0,
-            it.slower * 100.0
-        )
+        it.told(&published)
     };
     let rules: Vec<String> = found.rules.iter().map(told).collect();
     let is_beaten = |it: &Rule| it.worse() >= 0.25;

@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The first argument of a process that does nothing but one of these.
@@ -175,7 +175,12 @@ fn killed(claim: &str, compiled: &Compiled, plain: u64) -> Row {
     let (mut kills, mut before) = (0, 0);
     for round in 0..6_u64 {
         let mut child = child("prepare", &folder.0).spawn().expect("it can be run");
-        thread::sleep(Duration::from_millis(40 + 15 * round));
+        // It looks at a sample of the records before it writes anything.
+        let since = Instant::now();
+        while bytes(&folder.0) <= before && since.elapsed() < WRITES_WITHIN {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(15 * round));
         let _ = child.kill();
         let ended = child.wait().expect("it was run");
         kills += usize::from(!ended.success());
@@ -232,6 +237,8 @@ fn flipped(claim: &str, compiled: &Compiled, plain: u64) -> Row {
     Row::new("S15", claim, figure, is_same && damaged == [1, 1])
 }
 
+/// The longest that a process is waited for to write its first value.
+const WRITES_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a disk that is soon full.
 const SMALL: &str = "20m";
 

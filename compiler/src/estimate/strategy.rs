@@ -139,6 +139,8 @@ struct Solver<'a> {
 
 /// The bounds of a way: once it is filled, while it is, and in the first epoch of a later run.
 struct Solved {
+    tier: Tier,
+    figures: CodecFigures,
     warm: Bounds,
     fill: Bounds,
     again: Bounds,
@@ -173,7 +175,65 @@ impl Solver<'_> {
             }
             Tier::Disk => warm.clone(),
         };
-        Solved { warm, fill, again }
+        Solved { tier, figures, warm, fill, again }
+    }
+
+    /// All ways to keep a candidate, in memory only where there is some.
+    fn solved(&self, choice: &Choice, (occasion, has_memory): (&Occasion, bool)) -> Vec<Solved> {
+        let candidate = &choice.candidate;
+        let may = |tier: &Tier| {
+            let (memory, on_disk) = tier.shares();
+            // The system holds files of this machine in memory itself.
+            let is_held = || candidate.reads && !self.is_far(candidate);
+            choice.is_open()
+                && (on_disk == 0.0 || occasion.disk.is_some() && candidate.listed)
+                && (memory == 0.0 || has_memory && !is_held())
+        };
+        let value = candidate.value_name();
+        let is_allowed = |(tier, figures): &(Tier, CodecFigures)| {
+            let mut pins = occasion.pinned.iter();
+            occasion.pinned.is_empty() || pins.any(|it| it.allows(&value, (*tier, figures.codec)))
+        };
+        let codecs = codecs(choice, occasion);
+        let kinds = TIERS.into_iter().filter(may);
+        let kinds = kinds.flat_map(|tier| codecs.iter().map(move |it| (tier, *it)));
+        kinds.filter(is_allowed).map(|kind| self.way(choice, kind)).collect()
+    }
+}
+
+/// What the rows of the program are, and what they are without anything that is kept.
+struct Frame<'a> {
+    occasion: &'a Occasion,
+    none: &'a Bounds,
+    limits: &'a [Limit],
+    rooms: [f64; 2],
+    /// Seconds to write a byte to disk, for each output.
+    write_s: f64,
+}
+
+impl Frame<'_> {
+    fn kind(&self, choice: &Choice, solved: &Solved) -> Kind {
+        let &Solved { tier, figures, .. } = solved;
+        let more = |of: &Bounds, written: f64| -> Vec<f64> {
+            let of_limit = |it: &Limit| seconds(of, *it) - seconds(self.none, *it);
+            self.limits.iter().map(of_limit).chain([written]).collect()
+        };
+        let bytes_in = |room: f64, left: f64| choice.bytes_encoded(left).unwrap_or(room).max(1.0);
+        let (memory, on_disk) = tier.shares();
+        let left_in_memory = if tier == Tier::Memory { figures.left } else { 1.0 };
+        let bytes = vec![
+            memory * bytes_in(self.rooms[0], left_in_memory),
+            on_disk * bytes_in(self.rooms[1], figures.left),
+        ];
+        let written = if choice.values.is_some() { bytes[1] * self.write_s } else { 0.0 };
+        let again = more(&solved.again, 0.0);
+        // The first epoch finds what is there already, as that of a later run.
+        let there = if on_disk > 0.0 { self.occasion.on_disk(choice) } else { 0.0 };
+        let fill = more(&solved.fill, written).into_iter().zip(&again);
+        let fill = fill.map(|(new, found)| new * (1.0 - there) + found * there).collect();
+        let found = if tier == Tier::Memory { self.occasion.found_in_memory() } else { 1.0 };
+        let warm = more(&solved.warm, 0.0).into_iter().map(|it| it * found).collect();
+        Kind { tier, figures, way: Way { warm, fill, again, bytes } }
     }
 }
 
@@ -200,29 +260,11 @@ impl<'a> Shop<'a> {
         let rooms = [memory, disk.map_or(0.0, |it| it.room as f64)];
         let outputs = epoch(network).finite();
         let solver = Solver { plan, network, machine, storage: disk.map_or(0, |it| it.storage) };
-        let may = |choice: &Choice, tier: Tier| {
-            let (memory, on_disk) = tier.shares();
-            // The system holds files of this machine in memory itself.
-            let is_held = || choice.candidate.reads && !solver.is_far(&choice.candidate);
-            choice.is_open()
-                && (on_disk == 0.0 || disk.is_some() && choice.candidate.listed)
-                && (memory == 0.0 || rooms[0] > 0.0 && !is_held())
-        };
-        let solved = |it: &Choice| -> Vec<((Tier, CodecFigures), Solved)> {
-            let tiers = TIERS.into_iter().filter(|tier| may(it, *tier));
-            let kinds = tiers
-                .flat_map(|tier| codecs(it, occasion).into_iter().map(move |codec| (tier, codec)));
-            let is_allowed = |kind: &(Tier, CodecFigures)| {
-                let (value, kind) = (it.candidate.value_name(), (kind.0, kind.1.codec));
-                let mut pins = occasion.pinned.iter();
-                occasion.pinned.is_empty() || pins.any(|it| it.allows(&value, kind))
-            };
-            kinds.filter(is_allowed).map(|kind| (kind, solver.way(it, kind))).collect()
-        };
-        let solved: Vec<Vec<((Tier, CodecFigures), Solved)>> = all.iter().map(solved).collect();
+        let solved: Vec<Vec<Solved>> =
+            all.iter().map(|it| solver.solved(it, (occasion, rooms[0] > 0.0))).collect();
         let none = solver.bounds(network);
         let mut limits: Vec<Limit> = none.iter().map(|it| it.0).collect();
-        for (_, Solved { warm, fill, again }) in solved.iter().flatten() {
+        for Solved { warm, fill, again, .. } in solved.iter().flatten() {
             for (limit, _) in warm.iter().chain(fill).chain(again) {
                 if !limits.contains(limit) {
                     limits.push(*limit);
@@ -235,39 +277,14 @@ impl<'a> Shop<'a> {
             (of_byte, disk.write_ahead as f64 * of_byte)
         });
         let (write_s, ahead_s) = writing.unwrap_or_default();
-        let way = |choice: &Choice, (tier, figures): (Tier, CodecFigures), solved: &Solved| {
-            let more = |of: &Bounds, written: f64| -> Vec<f64> {
-                let of_limit = |it: &Limit| seconds(of, *it) - seconds(&none, *it);
-                limits.iter().map(of_limit).chain([written]).collect()
-            };
-            let bytes_in =
-                |room: f64, left: f64| choice.bytes_encoded(left).unwrap_or(room).max(1.0);
-            let (memory, on_disk) = tier.shares();
-            let left_in_memory = if tier == Tier::Memory { figures.left } else { 1.0 };
-            let bytes = vec![
-                memory * bytes_in(rooms[0], left_in_memory),
-                on_disk * bytes_in(rooms[1], figures.left),
-            ];
-            let written = if choice.values.is_some() { bytes[1] * write_s } else { 0.0 };
-            let again = more(&solved.again, 0.0);
-            // The first epoch finds what is there already, as that of a later run.
-            let there = if on_disk > 0.0 { occasion.on_disk(choice) } else { 0.0 };
-            let fill = more(&solved.fill, written).into_iter().zip(&again);
-            let fill = fill.map(|(new, found)| new * (1.0 - there) + found * there).collect();
-            let found = if tier == Tier::Memory { occasion.found_in_memory() } else { 1.0 };
-            let warm = more(&solved.warm, 0.0).into_iter().map(|it| it * found).collect();
-            Way { warm, fill, again, bytes }
-        };
-        let ways = all.iter().zip(&solved).map(|(choice, solved)| {
-            let kind = |(kind, solved): &((Tier, CodecFigures), Solved)| {
-                let (tier, figures) = *kind;
-                Kind { tier, figures, way: way(choice, *kind, solved) }
-            };
-            solved.iter().map(kind).collect()
-        });
-        let ways = ways.collect();
+        let frame = Frame { occasion, none: &none, limits: &limits, rooms, write_s };
+        let ways: Vec<Vec<Kind>> = all
+            .iter()
+            .zip(&solved)
+            .map(|(choice, solved)| solved.iter().map(|it| frame.kind(choice, it)).collect())
+            .collect();
         let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
-        let has_way = |at: usize| !solved[at].is_empty();
+        let has_way = |at: usize| !ways[at].is_empty();
         let places: &[bool] = match (disk, occasion.pinned_by) {
             (None, _) => &[false],
             (Some(_), PinnedBy::Lock) => &[false, true],

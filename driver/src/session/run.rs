@@ -32,6 +32,7 @@ use crate::session::{
     spared::SparedSummary,
     state::{State, StateLock},
 };
+pub(crate) use keeping::cache_of;
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
 use plan::{Code, DType, Field, Index, Program, RaggedField, things};

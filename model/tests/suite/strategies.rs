@@ -13,15 +13,7 @@ const GIVEN_UP: f64 = 0.02;
 fn no_rule_is_better_and_each_is_often_worse() {
     let found = beside_rules(2_000);
     for it in &found.rules {
-        println!(
-            "{}: {:.2} {:.2} {:.1}, worse by 5% in {:.0}%, slower than nothing in {:.1}%",
-            it.name,
-            it.at(50),
-            it.at(90),
-            it.at(100),
-            it.worse() * 100.0,
-            it.slower * 100.0
-        );
+        println!("{}", it.told(""));
         assert!(it.worse() >= 0.25, "{}", it.name);
     }
     println!("at most {} ways are mixed", found.mixed);

@@ -14,7 +14,7 @@ use crate::session::{
 };
 use compiler::caches::{Candidate, Choice};
 use plan::Program;
-use runtime::{Cache, CachePoint, Codecs, Failure, Run, Spared, StoreStats};
+use runtime::{Cache, CachePoint, Codecs, Failure, Run, Spared, Store, StoreStats};
 use std::sync::Arc;
 
 /// Seconds that the first run with a cache folder takes at the most to find out what is worth caching.
@@ -143,6 +143,17 @@ pub(super) fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> Stri
     }
 }
 
+/// What holds the values of a choice in its forms: so many bytes of memory, and a store, if there is one.
+pub(crate) fn cache_of(choice: &Choice, limit: u64, store: Option<Store>) -> Cache {
+    let [in_memory, on_disk] = choice.codecs().map(|it| Codecs::new(&it));
+    let cache = Cache::new(limit).encoded(in_memory);
+    let most = choice.disk_values.unwrap_or(u64::MAX);
+    match store {
+        Some(store) => cache.with_store(store.up_to(most).encoded(on_disk)),
+        None => cache,
+    }
+}
+
 /// Where the value of `candidate` is kept.
 pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
     let Candidate { stage, node, keep, key, name, spares, .. } = candidate;
@@ -181,22 +192,14 @@ impl Keeping {
             }
             let limit = choices.iter().filter(same).map(|it| it.limit).sum();
             let is_on_disk = choices.iter().filter(same).any(Choice::is_on_disk);
-            let [in_memory, encoded] = choice.codecs().map(|it| Codecs::new(&it));
-            let cache = Cache::new(limit).encoded(in_memory);
             let (Some(inputs), Some(disk), true) = (&inputs, disk, is_on_disk) else {
-                caches.push(Arc::new(cache));
+                caches.push(Arc::new(cache_of(choice, limit, None)));
                 continue;
             };
             let about = About::new(compiled, &choice.candidate, inputs);
             let opened = disk.open(&about, asked.table_bytes() / on_disk);
             self.notes.extend(opened.notes);
-            caches.push(Arc::new(match opened.store {
-                Some(store) => {
-                    let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX));
-                    cache.with_store(store.encoded(encoded))
-                }
-                None => cache,
-            }));
+            caches.push(Arc::new(cache_of(choice, limit, opened.store)));
         }
         caches
     }
@@ -227,7 +230,7 @@ impl Kept {
     }
 
     fn notes(&self) -> Vec<String> {
-        let Some(stats) = self.cache.store().map(runtime::Store::stats) else { return Vec::new() };
+        let Some(stats) = self.cache.store().map(Store::stats) else { return Vec::new() };
         let name = &self.choice.candidate.function;
         let mut notes = Vec::new();
         match stats.damaged {

@@ -1,7 +1,7 @@
 //! Fills a cache ahead of training: what a run would cache on disk is made once, and nothing else is computed.
 
 use super::{
-    keeping::{asked, cache_point, choices, nothing_to_keep},
+    keeping::{asked, cache_of, cache_point, choices, nothing_to_keep},
     prefix::Prefix,
     ready::of_run,
 };
@@ -14,7 +14,7 @@ use crate::session::{
 };
 use compiler::caches::{Candidate, Choice};
 use plan::{Index, Program};
-use runtime::{Cache, CachePoint, Codecs, Failure, Spared, Store, StoreStats};
+use runtime::{Cache, CachePoint, Failure, Spared, Store, StoreStats};
 use serde::Serialize;
 use std::{
     sync::Arc,
@@ -131,9 +131,7 @@ pub fn prepare(
             let detail = "nothing can be cached there; use another folder".to_owned();
             return Err(Failure::Io { path: disk.folder.display().to_string(), detail });
         };
-        let [_, encoded] = choice.codecs().map(|it| Codecs::new(&it));
-        let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX)).encoded(encoded);
-        fills.push(Fill { choice, cache: Arc::new(Cache::new(0).with_store(store)) });
+        fills.push(Fill { choice, cache: Arc::new(cache_of(choice, 0, Some(store))) });
     }
     disk.keep_only(&addresses, (&compiled.program.name, &inputs))?;
     // What one step makes is made together: a record of which one value is cached needs no other one.

@@ -131,41 +131,27 @@ pub fn strategies(
     let none = || Failure::Program("the costs of the steps are not known".to_owned());
     let mut strategies = compiled.strategies(&circumstances, &view)?.ok_or_else(none)?;
     let bench = Bench { compiled: &compiled, program: &program, asked, stop, inputs: &inputs };
-    let mut notes = Vec::new();
-    let tried = bench.wanted(&strategies);
-    let left = (wanted.seconds - begun.elapsed().as_secs_f64()).max(FILL_SECONDS.1);
-    // A pass to fill, and so many to measure, each of which is no longer.
-    let each = left / (tried.len() * (1 + ROUNDS)).max(1) as f64;
-    let each = each.clamp(FILL_SECONDS.1, FILL_SECONDS.0);
-    let mut trials: Vec<(Option<usize>, Trial)> = Vec::new();
-    for (row, lock) in tried {
-        let known = Circumstances { lock: Some(lock), ..circumstances.clone() };
-        let choices = compiled.chosen(&known, &view)?;
-        let trial = Trial::new(&bench, (choices, each), trials.first().map(|it| &it.1))?;
-        notes.extend(trial.note.clone());
-        trials.push((row, trial));
+    let left = wanted.seconds - begun.elapsed().as_secs_f64();
+    let Rates { rates, notes } = bench.rates(&strategies, (&circumstances, &view), left)?;
+    for (row, rate) in rates {
+        strategies.rows[row].measured = Some(rate);
     }
-    for _ in 0..ROUNDS {
-        for (_, trial) in &mut trials {
-            trial.turn(&bench)?;
-        }
-    }
-    let mut best: Option<(f64, &Row)> = None;
-    for (row, trial) in &trials {
-        if let Some(row) = row {
-            strategies.rows[*row].measured = Some(trial.rate());
-        }
-    }
+    let best = best(&strategies, (wanted.objective, &compiled));
+    Ok(Found { best, view, sampled, notes, compiled: compiled.clone(), strategies })
+}
+
+/// The best of those that were run, as a lock says it. They come in the order of the model, which is left for a gain beyond
+/// the noise alone.
+fn best(all: &Strategies, (objective, compiled): (Objective, &Compiled)) -> Option<Vec<Pin>> {
     let records = compiled.optimised.estimate.batch_rows.unwrap_or(1.0);
-    for row in strategies.rows.iter().filter(|it| it.measured.is_some()) {
-        let cost = cost(row, &strategies, (wanted.objective, records));
-        // They come in the order of the model, which is left for a gain beyond the noise alone.
+    let mut best: Option<(f64, &Row)> = None;
+    for row in all.rows.iter().filter(|it| it.measured.is_some()) {
+        let cost = cost(row, all, (objective, records));
         if best.as_ref().is_none_or(|it| cost < it.0 - GAIN * it.0.abs()) {
             best = Some((cost, row));
         }
     }
-    let best = best.map(|it| pins(it.1));
-    Ok(Found { best, view, sampled, notes, compiled: compiled.clone(), strategies })
+    best.map(|it| pins(it.1))
 }
 
 /// What is to be as small as possible, with the rate that was measured in place of the one that was predicted.
@@ -196,7 +182,41 @@ struct Bench<'a> {
     inputs: &'a Inputs,
 }
 
+/// Records in a second of the rows that were run, and what is to be told.
+struct Rates {
+    rates: Vec<(usize, f64)>,
+    notes: Vec<String>,
+}
+
 impl Bench<'_> {
+    /// Runs what is tried in about so many seconds.
+    fn rates(
+        &self,
+        all: &Strategies,
+        (circumstances, view): (&Circumstances, &View),
+        seconds: f64,
+    ) -> Result<Rates, Failure> {
+        let tried = self.wanted(all);
+        // A pass to fill, and so many to measure, each of which is no longer.
+        let each = seconds / (tried.len() * (1 + ROUNDS)).max(1) as f64;
+        let each = each.clamp(FILL_SECONDS.1, FILL_SECONDS.0);
+        let mut trials: Vec<(Option<usize>, Trial)> = Vec::new();
+        for (row, lock) in tried {
+            let known = Circumstances { lock: Some(lock), ..circumstances.clone() };
+            let choices = self.compiled.chosen(&known, view)?;
+            let trial = Trial::new(self, (choices, each), trials.first().map(|it| &it.1))?;
+            trials.push((row, trial));
+        }
+        for _ in 0..ROUNDS {
+            for (_, trial) in &mut trials {
+                trial.turn(self)?;
+            }
+        }
+        let rates = trials.iter().filter_map(|(row, it)| Some(((*row)?, it.rate())));
+        let notes = trials.iter().filter_map(|it| it.1.note.clone());
+        Ok(Rates { rates: rates.collect(), notes: notes.collect() })
+    }
+
     /// The rows that are tried, each as a lock; one that the lock names may be none of them.
     fn wanted(&self, all: &Strategies) -> Vec<(Option<usize>, Chosen)> {
         let lock = |row: &Row| {

@@ -29,6 +29,19 @@ impl Rule {
         self.ratios[(self.ratios.len() * percent / 100).min(self.ratios.len() - 1)]
     }
 
+    /// What came of it in a line, with what is published of it.
+    pub(crate) fn told(&self, published: &str) -> String {
+        format!(
+            "{} {:.2}, {:.1}, {:.0}{published}, worse in {:.0} %, slower than nothing in {:.1} %",
+            self.name,
+            self.at(50),
+            self.at(90),
+            self.at(100),
+            self.worse() * 100.0,
+            self.slower * 100.0
+        )
+    }
+
     /// The part of the chains of which it takes 5 % more time, or still more.
     pub(crate) fn worse(&self) -> f64 {
         let worse = self.ratios.iter().filter(|it| **it >= 1.05).count();

@@ -1,9 +1,9 @@
 //! One strategy that is run: filled once, then measured by turns.
 
 use super::{Bench, cache_point};
-use crate::session::store::DiskOptions;
+use crate::session::{run::cache_of, store::DiskOptions};
 use compiler::caches::Choice;
-use runtime::{Cache, CachePoint, Codecs, Failure, Step};
+use runtime::{CachePoint, Failure, Step};
 use std::{
     fs, io,
     path::PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct Trial {
     /// What is to be told of it.
     pub(super) note: Option<String>,
     /// Removed with it.
-    _folder: Option<Folder>,
+    folder: Option<Folder>,
 }
 
 /// A folder that is there for a trial.
@@ -54,21 +54,19 @@ impl Trial {
         };
         let (mut points, mut note) = (Vec::new(), None);
         for choice in &kept {
-            let [in_memory, encoded] = choice.codecs().map(|it| Codecs::new(&it));
-            let mut cache = Cache::new(choice.limit).encoded(in_memory);
+            let mut store = None;
             if let (Some(folder), Some(disk), true) =
                 (&folder, &bench.asked.disk, choice.is_on_disk())
             {
                 let disk = DiskOptions { folder: folder.0.clone(), ..disk.clone() };
                 let opened = disk.open(&bench.about(choice), TABLE_BYTES);
                 note = note.or(opened.notes.into_iter().next());
-                if let Some(store) = opened.store {
-                    cache = cache.with_store(store.encoded(encoded));
-                }
+                store = opened.store;
             }
+            let cache = cache_of(choice, choice.limit, store);
             points.push(cache_point(&choice.candidate, Arc::new(cache)));
         }
-        let mut new = Self { points, records: u64::MAX, rates: Vec::new(), note, _folder: folder };
+        let mut new = Self { points, records: u64::MAX, rates: Vec::new(), note, folder };
         let records = first.map_or(u64::MAX, |it| it.records);
         let (taken, _) = new.pass(bench, (records, seconds))?;
         new.records = taken.max(1);
@@ -77,7 +75,7 @@ impl Trial {
 
     /// Measures it once more.
     pub(super) fn turn(&mut self, bench: &Bench<'_>) -> Result<(), Failure> {
-        if let Some(folder) = &self._folder {
+        if let Some(folder) = &self.folder {
             drop_pages(&folder.0);
         }
         let (_, rate) = self.pass(bench, (self.records, f64::INFINITY))?;
