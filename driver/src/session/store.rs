@@ -25,7 +25,7 @@ use std::{
 };
 
 /// The number of the form in which values are kept.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The file of an address that says what stands there.
 const ABOUT: &str = "about.json";
 /// Bytes that such a file takes at most, usually.
