@@ -123,9 +123,8 @@ pub(crate) fn profile(compiled: &Compiled, workers: usize, seconds: f64) -> Prof
 
 /// What the model says of it under `circumstances`.
 pub(crate) fn explained(compiled: &Compiled, circumstances: &Circumstances) -> Explanation {
-    let compiled = compiled.clone().under(circumstances);
-    let view = compiled.view(circumstances, &mut |_| {}).expect("it can be looked at");
-    compiled.explanation(view)
+    let planned = compiled.clone().planned(circumstances, &mut |_| {});
+    planned.expect("it can be looked at").explanation()
 }
 
 /// The bounds in it.

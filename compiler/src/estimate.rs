@@ -5,6 +5,7 @@
 //! it for each one that leaves the pipeline; the sum over all steps, the demand, shared by all
 //! cores, bounds the rate, and so does each step that one thread must do in order.
 
+mod alternatives;
 mod measured;
 mod memory;
 mod outlook;
@@ -12,6 +13,7 @@ mod steps;
 mod strategies;
 mod strategy;
 
+pub use alternatives::{Alternative, best_alternative};
 pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};

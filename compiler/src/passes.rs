@@ -51,6 +51,9 @@ pub struct Pass {
     pub exact: bool,
     /// Whether its plan is taken whatever the estimate says of it.
     pub(crate) always: bool,
+    /// Whether it may leave but a part, another one in each epoch, of a value that is whole without it: where something could
+    /// be cached, the plan without it is looked at as well.
+    pub(crate) takes_parts: bool,
     /// The plans that it would rather have, of which the first is taken that pays.
     pub(crate) propose: fn(&Plan, &Registry) -> Vec<Proposal>,
     /// What it leaves as it is, since its law does not hold there.
@@ -195,6 +198,15 @@ pub fn optimise(
 }
 
 impl Optimised {
+    /// Sets of passes without which there may be more to cache, each with one more than the set before.
+    pub fn taking_parts(&self) -> Vec<Vec<&'static str>> {
+        let was_applied =
+            |it: &&Pass| self.story.iter().any(|step| step.kept && step.pass == it.name);
+        let taking = PASSES.iter().filter(|it| it.takes_parts).filter(was_applied);
+        let names: Vec<&str> = taking.map(|it| it.name).collect();
+        (0..names.len()).rev().map(|from| names[from..].to_vec()).collect()
+    }
+
     /// Whether what leaves may differ a little from what was written.
     pub fn is_approximate(&self) -> bool {
         let inexact = |name: &str| PASSES.iter().any(|it| it.name == name && !it.exact);

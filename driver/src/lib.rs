@@ -42,7 +42,7 @@ pub use session::{
     run::{
         Arrival, ClassesSummary, DiskSummary, Dropped, Filled, Filling, KeptSummary, LeftOver,
         Loss, Outcome, PrepareWatch, Progress, Sampling, StageSummary, Stop, Stream, Summary,
-        UnevenRanks, Watch, cache_point, prepare, run, sample,
+        UnevenRanks, Watch, cache_of, cache_point, prepare, run, sample,
     },
     sampled::{Interval, Sampled, SampledValue},
     samples::{SampleProgress, cache_folder},
@@ -63,5 +63,5 @@ pub use tools::{
     kind::Kind,
     lints::{label_warnings, lint, missing_files, missing_files_of},
     peek, profile, reference, scan, sheet, tune, verify,
-    view::Circumstances,
+    view::{Circumstances, Planned},
 };

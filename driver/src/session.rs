@@ -15,6 +15,7 @@ pub(crate) mod load;
 pub(crate) mod message;
 pub(crate) mod place;
 pub(crate) mod quarantine;
+pub(crate) mod rewritten;
 pub(crate) mod sampled;
 pub(crate) mod samples;
 pub(crate) mod shown;

@@ -134,12 +134,11 @@ impl Program {
         let compiled = self.compiled(pipeline)?;
         let (profile, lock) = (self.profile(&compiled), self.lock(&compiled));
         let of = Circumstances { profile, lock, epochs: 1, ..Circumstances::default() };
-        let compiled = compiled.under(&of);
         if let Some(step) = step {
-            return step_text(&compiled, step);
+            return step_text(&compiled.under(&of), step);
         }
-        let view = compiled.view(&of, &mut |_| {}).map_err(|it| it.to_string())?;
-        Ok(compiled.explanation(view).short())
+        let planned = compiled.planned(&of, &mut |_| {}).map_err(|it| it.to_string())?;
+        Ok(planned.explanation().short())
     }
 
     /// `pipec peek`, as text.
@@ -211,8 +210,13 @@ fn cost(program: &Program, compiled: Compiled) -> Cost {
     let found = lock.as_ref().map(|it| it.found.bottleneck.as_str());
     let found = found.filter(|it| of.profile.is_none() && steps.contains_key(*it));
     let library = stdlib::library();
-    let values = candidates(&compiled.optimised.plan, &library, (of.costs(), SAVES_MIN));
-    let values = values.unwrap_or_default().into_iter().filter(|it| it.refused.is_none());
+    let alternatives = compiled.alternatives();
+    let values_of = |it: &Compiled, measured| {
+        let found = candidates(&it.optimised.plan, &library, (measured, SAVES_MIN));
+        found.unwrap_or_default().into_iter().filter(|it| it.refused.is_none())
+    };
+    let others = alternatives.iter().flat_map(|it| values_of(it, None));
+    let values = values_of(&compiled, of.costs()).chain(others);
     // What the lock names can be let go again, however little it saves.
     let named = lock.iter().flat_map(|it| it.kept().into_iter().chain(it.forbid.clone()));
     let values: BTreeSet<String> = values.map(|it| it.value_name()).chain(named).collect();

@@ -213,6 +213,63 @@ fn prepare_caches_what_is_named_and_so_do_runs() {
 }
 
 #[test]
+fn what_the_usual_plan_makes_in_part_can_be_cached_whole() {
+    let mut site = Site::new("whole");
+    let cropped = "resize_short(256) |> random_crop(side)";
+    let cropped = PROGRAM.replace("resize(side, side) else another", cropped);
+    site.folder.write("p.pipe", &cropped);
+    site.plain();
+    let explain = |more: &[&str]| {
+        let base = ["explain", "p.pipe", "--set", "data=data", "--epochs", "90"];
+        site.folder.pipec(&[&base[..], more].concat())
+    };
+    let table = explain(&["--strategies"]);
+    assert!(table.out.contains(">  resize in memory"), "{table:#?}");
+    assert!(table.out.contains("jpeg_index in memory"), "{table:#?}");
+    let rewrites = explain(&["--rewrites"]);
+    assert!(rewrites.out.contains("what is cached has to be whole"), "{rewrites:#?}");
+    // On disk, by name, in whichever plan has it; and by a lock, which may exclude it as well.
+    let prepare = ["prepare", "p.pipe", "--set", "data=data", "--cache", "kept"];
+    let named = |name: &str| site.folder.pipec(&[&prepare[..], &["--keep", name]].concat());
+    named("resize").ends(0, &["`resize` (p.map#1): 40 values are cached"]);
+    let later = site.kept(&[]);
+    assert_eq!((figure(&later, "hits"), figure(&later, "written")), (80, 0), "{later:#?}");
+    named("resise").ends(1, &["it is not a value of this pipeline", "`p.map#1.resize`"]);
+    let why = ["cache", "why", "p.pipe", "p", "kept", "--set", "data=data"];
+    let told = site.folder.pipec(&why);
+    assert!(told.out.contains("resize") && told.out.contains("found: 40 values"), "{told:#?}");
+    fs::remove_dir_all(site.folder.join("kept")).unwrap();
+    let tune = ["tune", "p.pipe", "--set", "data=data", "--seconds", "1s"];
+    site.folder.pipec(&tune).ends(0, &[]);
+    let path = site.folder.join("p.pipe.lock");
+    let lock = fs::read_to_string(&path).unwrap();
+    let (head, found) = lock.split_once("[pipeline.\"p\".found]").unwrap();
+    let head = head.split("\n[[").next().unwrap();
+    let head: Vec<&str> =
+        head.lines().filter(|it| !it.starts_with("keep") && !it.starts_with("forbid")).collect();
+    let write = |what: &str| {
+        let head = head.join("\n");
+        fs::write(&path, format!("{head}\n{what}\n[pipeline.\"p\".found]{found}")).unwrap();
+    };
+    write("keep = [\"p.map#1.resize\"]");
+    let locked = site.run(&["--locked", "--json", "--memory", "1GiB"], Some(&site.whole));
+    assert!(locked.out.contains("\"function\": \"resize\""), "{locked:#?}");
+    // A saved state is one of each plan.
+    let saved = ["--locked", "--state", "state"];
+    site.run(&[&saved[..], &["--limit", "7", "--memory", "1GiB"]].concat(), None).ends(0, &[]);
+    let run = ["run", "p.pipe", "--set", "data=data", "--epochs", "2", "--out", "out"];
+    site.folder.pipec(&[&run[..], &saved, &["--no-cache"]].concat()).ends(0, &[]);
+    assert!(site.folder.files("out") == site.whole, "other batches");
+    write("forbid = [\"p.map#1.resize\"]");
+    let locked = site.run(&["--locked", "--json", "--memory", "1GiB"], Some(&site.whole));
+    assert!(!locked.out.contains("\"function\": \"resize\""), "{locked:#?}");
+    write("forbid = [\"p.map#1.resise\"]");
+    let locked = site.run(&["--locked"], None);
+    assert!(locked.code != 0, "{locked:#?}");
+    says(&locked, "the lock file names `p.map#1.resise`, which is not a value of this pipeline");
+}
+
+#[test]
 fn prepare_goes_on_where_it_was_killed() {
     let site = Site::new("prepare-killed");
     let base = ["prepare", "p.pipe", "--set", "data=data", "--epochs", "2", "--cache", "kept"];

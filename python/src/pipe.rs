@@ -515,8 +515,7 @@ impl Native {
         let work = move || {
             let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
             let of = Circumstances { host, ..of };
-            let compiled = (*compiled).clone().under(&of);
-            let it = compiled.explanation(compiled.view(&of, &mut |_| {})?);
+            let it = (*compiled).clone().planned(&of, &mut |_| {})?.explanation();
             let text = if verbose { it.text() } else { it.short() };
             Ok::<_, Failure>((text, it.html(None), serde_json::to_string(&it)))
         };

@@ -71,7 +71,17 @@ pub(crate) fn check_stopped_anywhere(compiled: &Compiled) -> Result<(), String> 
 /// What is kept from epoch to epoch changes no record. Losses behind an early end are counted or
 /// not, as the threads come to them.
 pub(crate) fn check_kept(compiled: &Compiled) -> Result<(), String> {
-    check_kept_as(compiled, &run(compiled, WAYS[0], None), |it| it.records.clone())
+    let (whole, told) = (run(compiled, WAYS[0], None), |it: &Output| it.records.clone());
+    check_kept_as(compiled, &whole, told)?;
+    for other in compiled.alternatives() {
+        let found = run(&other, WAYS[0], None);
+        if told(&found) != told(&whole) {
+            let (found, whole) = (told(&found), told(&whole));
+            return Err(format!("an alternative:\n{found}\nthe usual plan:\n{whole}"));
+        }
+        check_kept_as(&other, &whole, told)?;
+    }
+    Ok(())
 }
 
 /// Every value that could be kept, in little room; and of each stage the last one, in much.

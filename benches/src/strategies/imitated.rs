@@ -3,7 +3,7 @@
 
 use super::{
     paper::{Costs, Paper, Pipeline},
-    site::{Pin, Site, Target, Tier, compiled},
+    site::{Site, Target, compiled},
 };
 use crate::{
     Row,
@@ -149,17 +149,27 @@ impl<'a> Imitation<'a> {
         self.costs.threads as usize
     }
 
+    /// The paper's machine, with its disk for all.
+    fn target(&self, epochs: f64) -> Target {
+        let (cores, objective) = (self.cores() as f64, Objective::default());
+        let (source, disk) = (self.disk, Some(self.disk));
+        Target { cores, source, disk, room: 0, epochs, objective }
+    }
+
     /// Records per second of a strategy, of which the law says that they are `told`.
     fn rate(&self, strategy: usize, told: f64) -> f64 {
         let read_ms = self.costs.per_mb_ms * self.bytes(strategy) / 1e6;
         let site = Site::of(compiled(&self.text(read_ms), &[]), self.records);
-        let value = Self::value(strategy);
-        let pins: Vec<Pin<'_>> = value.iter().map(|it| Pin::all(it, Tier::Disk)).collect();
-        let kept = site.pinned(&pins);
+        let values: Vec<String> = Self::value(strategy).into_iter().collect();
+        let kept = match &values[..] {
+            [] => Vec::new(),
+            values => site.points(&site.locked(&self.target(90.0), values)),
+        };
+        assert_eq!(kept.len(), values.len(), "the lock is followed");
         // What a chunk takes is in slow motion too: of fast records several are in one.
         let chunk_rows = Some((told / self.costs.threads / CHUNKS).ceil() as usize);
         let way = Way { kept, chunk_rows, ..Way::workers(2 * self.cores()) };
-        if !pins.is_empty() {
+        if !values.is_empty() {
             let _virtual = Virtual::begin((self.cores(), 1.0), None);
             trial::start(&site.compiled.program, &way, 0..1)
                 .for_each(|it| _ = it.expect("nothing fails"));
@@ -185,10 +195,7 @@ impl<'a> Imitation<'a> {
             site.profile = Some(profile);
             // Small values between the steps, which PRESTO's pipelines do not have.
             site.forbid(|it| it.function != "full");
-            let cores = self.cores() as f64;
-            let (source, disk) = (self.disk, Some(self.disk));
-            let objective = Objective::default();
-            site.strategies(&Target { cores, source, disk, room: 0, epochs: 90.0, objective })
+            site.strategies(&self.target(90.0))
         };
         let place = |row: &compiler::estimate::Row| match &row.kept[..] {
             [] => Some(0),

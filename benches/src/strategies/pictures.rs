@@ -3,6 +3,8 @@
 use super::site::{Pace, Pin, Site, Target, Tier, Told, compiled, in_words};
 use crate::trial::{Virtual, median};
 use compiler::caches::Choice;
+use driver::Compiled;
+use plan::{Codec, Compressor};
 use runtime::CachePoint;
 use std::{
     fs,
@@ -24,9 +26,11 @@ pub(crate) const FORMS: [Form; 3] = [Form::Fused, Form::Whole, Form::Plain];
 
 /// What is kept of each picture.
 pub(crate) struct Kind {
+    /// What is kept, and the codec.
     pub(crate) name: &'static str,
     /// As a lock names it.
     pub(crate) value: Option<&'static str>,
+    pub(crate) codec: Codec,
     /// The form of the plan that has it.
     pub(crate) form: Form,
 }
@@ -34,33 +38,49 @@ pub(crate) struct Kind {
 /// What a file holds, as a lock names it.
 pub(crate) const FILE: &str = "p.files#1.with#1.read_file";
 
+const DECODED: &str = "p.map#1.decode_jpeg";
+const RESIZED: &str = "p.map#1.resize";
+const CENTERED: &str = "p.map#1.normalize";
+
 /// Those of the paper; what a codec makes of one is another one, whose name begins as its own.
-pub(crate) const KINDS: [Kind; 5] = [
-    Kind { name: "nothing", value: None, form: Form::Fused },
-    Kind { name: "bytes", value: Some(FILE), form: Form::Fused },
-    Kind { name: "decoded", value: Some("p.map#1.decode_jpeg"), form: Form::Fused },
-    Kind { name: "resized", value: Some("p.map#1.resize"), form: Form::Whole },
-    Kind { name: "centered", value: Some("p.map#1.normalize"), form: Form::Plain },
+pub(crate) const KINDS: [Kind; 14] = [
+    Kind { name: "nothing", value: None, codec: Codec::NONE, form: Form::Fused },
+    Kind { name: "bytes", value: Some(FILE), codec: Codec::NONE, form: Form::Fused },
+    Kind { name: "decoded", value: Some(DECODED), codec: Codec::NONE, form: Form::Fused },
+    Kind { name: "decoded lz4", value: Some(DECODED), codec: LZ4, form: Form::Fused },
+    Kind { name: "decoded zstd1", value: Some(DECODED), codec: ZSTD1, form: Form::Fused },
+    Kind { name: "decoded zstd3", value: Some(DECODED), codec: ZSTD3, form: Form::Fused },
+    Kind { name: "resized", value: Some(RESIZED), codec: Codec::NONE, form: Form::Whole },
+    Kind { name: "resized lz4", value: Some(RESIZED), codec: LZ4, form: Form::Whole },
+    Kind { name: "resized zstd1", value: Some(RESIZED), codec: ZSTD1, form: Form::Whole },
+    Kind { name: "resized zstd3", value: Some(RESIZED), codec: ZSTD3, form: Form::Whole },
+    Kind { name: "centered", value: Some(CENTERED), codec: Codec::NONE, form: Form::Plain },
+    Kind { name: "centered lz4", value: Some(CENTERED), codec: LZ4, form: Form::Plain },
+    Kind { name: "centered zstd1", value: Some(CENTERED), codec: ZSTD1, form: Form::Plain },
+    Kind { name: "centered zstd3", value: Some(CENTERED), codec: ZSTD3, form: Form::Plain },
 ];
 
+const LZ4: Codec = plain(Compressor::Lz4);
+const ZSTD1: Codec = plain(Compressor::Zstd1);
+const ZSTD3: Codec = plain(Compressor::Zstd3);
+
+/// A codec of bytes as they are.
+const fn plain(compressor: Compressor) -> Codec {
+    Codec { compressor, ..Codec::NONE }
+}
+
 impl Kind {
-    pub(crate) fn named(name: &str) -> &'static Self {
+    /// Those without a codec.
+    pub(crate) fn without_codec() -> impl Iterator<Item = &'static Self> {
+        KINDS.iter().filter(|it| it.codec == Codec::NONE)
+    }
+
+    fn named(name: &str) -> &'static Self {
         KINDS.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("no kind `{name}`"))
     }
 
     pub(crate) fn pins(&self, tier: Tier) -> Vec<Pin<'static>> {
-        self.value.iter().map(|it| Pin::all(it, tier)).collect()
-    }
-}
-
-impl Form {
-    /// Passes that it does without.
-    fn without(self) -> &'static [&'static str] {
-        match self {
-            Self::Fused => &[],
-            Self::Whole => &["roi-resizing", "roi-decoding"],
-            Self::Plain => &["roi-resizing", "roi-decoding", "view-reordering"],
-        }
+        self.value.iter().map(|it| Pin { codec: self.codec, ..Pin::all(it, tier) }).collect()
     }
 }
 
@@ -68,6 +88,8 @@ impl Form {
 const BATCH: usize = 4;
 /// For how long each form is measured.
 const SECONDS: f64 = 4.0;
+/// For how long codecs are tried on each.
+const SAMPLE: f64 = 3.0;
 
 /// The pictures, as plans of each form.
 pub(crate) struct Pictures {
@@ -99,19 +121,23 @@ pub(crate) fn count(folder: &Path) -> u64 {
 impl Pictures {
     /// None where they are not here.
     pub(crate) fn new() -> Option<Self> {
-        Self::of(|text, form, count| Site::new((text, form.without()), count, SECONDS))
+        Self::of(|compiled, n| Site::measured(compiled, n, SECONDS).with_codecs(SAMPLE))
     }
 
     /// The same of which nothing is measured.
     pub(crate) fn unmeasured() -> Option<Self> {
-        Self::of(|text, form, count| Site::of(compiled(text, form.without()), count))
+        Self::of(|compiled, n| Site::of(compiled, n).with_codecs(SAMPLE))
     }
 
-    fn of(site: impl Fn(&str, Form, u64) -> Site) -> Option<Self> {
+    fn of(site: impl Fn(Compiled, u64) -> Site) -> Option<Self> {
         let folder = folder()?;
         let text = text(&format!("{}/*.JPEG", folder.display()), &format!(" |> batch({BATCH})"));
         let n = count(&folder);
-        Some(Self { sites: FORMS.map(|it| site(&text, it, n)).into() })
+        let usual = compiled(&text, &[]);
+        let alternatives = usual.alternatives();
+        let all: Vec<Compiled> = [usual].into_iter().chain(alternatives).collect();
+        assert_eq!(all.len(), FORMS.len(), "there is an alternative for each form");
+        Some(Self { sites: all.into_iter().map(|it| site(it, n)).collect() })
     }
 
     pub(crate) fn site(&self, form: Form) -> &Site {
@@ -121,6 +147,11 @@ impl Pictures {
     /// Each kind, kept in a tier and filled.
     pub(crate) fn filled(&self, tier: Tier) -> Vec<Filled<'_>> {
         KINDS.iter().map(|it| self.filled_one(it, tier)).collect()
+    }
+
+    /// Those of some names.
+    pub(crate) fn filled_as(&self, names: &[&str], tier: Tier) -> Vec<Filled<'_>> {
+        names.iter().map(|it| self.filled_one(Kind::named(it), tier)).collect()
     }
 
     /// One of them.
@@ -137,21 +168,17 @@ impl Pictures {
         all.iter().find(|it| it.reads).map_or(f64::NAN, |it| it.bytes.value)
     }
 
-    /// What the model chooses of some forms of the plan: the form, and what is kept in it.
-    pub(crate) fn choices(&self, of: &Target, forms: &[Form]) -> (&Site, Vec<Choice>) {
-        let of_form = |form: &Form| {
-            let site = self.site(*form);
-            let mut choices = site.chosen(of);
-            choices.retain(|it| it.kept);
-            (site.told_of(of, choices.clone()).seconds, (site, choices))
-        };
-        let best = forms.iter().map(of_form).min_by(|a, b| a.0.total_cmp(&b.0));
-        best.expect("there are forms").1
+    /// What a run chooses: the form of the plan, and what is kept in it.
+    pub(crate) fn choices(&self, of: &Target) -> (&Site, Vec<Choice>) {
+        let site = Site::best(&self.sites, of);
+        let mut choices = site.chosen(of);
+        choices.retain(|it| it.kept);
+        (site, choices)
     }
 
     /// The same, filled; and in words.
-    pub(crate) fn chosen(&self, of: &Target, forms: &[Form]) -> (Filled<'_>, String) {
-        let (site, choices) = self.choices(of, forms);
+    pub(crate) fn chosen(&self, of: &Target) -> (Filled<'_>, String) {
+        let (site, choices) = self.choices(of);
         let points = site.points(&choices);
         site.fill(&points);
         let words = in_words(&choices);

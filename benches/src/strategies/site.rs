@@ -3,13 +3,16 @@
 use crate::trial::{self, Way};
 use compiler::{
     caches::{self, Budget, Candidate, Choice, Disk, Form, Occasion, candidates},
-    estimate::{Strategies, View, choose, outlook, strategies},
+    estimate::{Alternative, Strategies, View, best_alternative, choose, outlook, strategies},
     explain::Explanation,
 };
-use driver::{Circumstances, Compiled, DiskOptions, Loaded, Profile, Settings, lock::Chosen};
+use driver::{
+    Circumstances, Compiled, DiskOptions, Loaded, Profile, Sampled, Sampling, Settings, Stop,
+    lock::Chosen,
+};
 use model::{Machine, Storage, solve::Limit, strategy::Objective, what_if};
 use plan::{Codec, CodecFigures, StageId, parts::Keep};
-use runtime::{Cache, CachePoint, DiskRoom, Store, os, reads};
+use runtime::{Cache, CachePoint, Codecs, DiskRoom, Store, os, reads};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -54,13 +57,24 @@ pub(crate) struct Pin<'a> {
     /// The value, as a lock names it: `p.map#1.decode_jpeg`.
     pub(crate) value: &'a str,
     pub(crate) tier: Tier,
+    /// How it is encoded there.
+    pub(crate) codec: Codec,
     /// The share of the records of which it is kept.
     pub(crate) share: f64,
 }
 
 impl<'a> Pin<'a> {
     pub(crate) fn all(value: &'a str, tier: Tier) -> Self {
-        Self { value, tier, share: 1.0 }
+        Self { value, tier, codec: Codec::NONE, share: 1.0 }
+    }
+
+    /// What the codec does to a candidate, as a sample of it says.
+    fn figures(&self, of: &Candidate) -> CodecFigures {
+        let found = of.codecs.iter().find(|it| it.codec == self.codec).copied();
+        found.unwrap_or_else(|| {
+            assert_eq!(self.codec, Codec::NONE, "nothing is known of {}", self.value);
+            PLAIN
+        })
     }
 }
 
@@ -89,6 +103,8 @@ pub(crate) struct Site {
     pub(crate) compiled: Compiled,
     /// What was measured of it; nothing where it is only run.
     pub(crate) profile: Option<Profile>,
+    /// What a sample says of its values, where codecs are looked at.
+    pub(crate) sampled: Option<Sampled>,
     /// Records of an epoch.
     records: u64,
     folder: Folder,
@@ -126,8 +142,6 @@ pub(crate) struct Told {
     pub(crate) rate: f64,
     /// What bounds them.
     pub(crate) limit: Limit,
-    /// Seconds of all epochs.
-    pub(crate) seconds: f64,
 }
 
 impl Told {
@@ -147,7 +161,11 @@ pub(crate) fn compiled(text: &str, without: &[&str]) -> Compiled {
 impl Site {
     /// The pipeline of `text` with so many records, measured for some seconds as it is.
     pub(crate) fn new((text, without): (&str, &[&str]), records: u64, seconds: f64) -> Self {
-        let compiled = compiled(text, without);
+        Self::measured(compiled(text, without), records, seconds)
+    }
+
+    /// The same of what is compiled.
+    pub(crate) fn measured(compiled: Compiled, records: u64, seconds: f64) -> Self {
         let cores = driver::cores();
         // Its files are in the page cache from here on.
         trial::rate(&compiled.program, &Way::workers(cores), (1, 0.5));
@@ -162,10 +180,19 @@ impl Site {
         Self {
             compiled,
             profile: None,
+            sampled: None,
             records,
             folder: Folder::new("strategies"),
             forbidden: Vec::new(),
         }
+    }
+
+    /// The same with what a sample of its records, taken in so many seconds, says of codecs.
+    pub(crate) fn with_codecs(self, seconds: f64) -> Self {
+        let (workers, stop) = (driver::cores(), Stop::default());
+        let sampling = Sampling { seconds, seed: 0, workers, memory: MEMORY, stop };
+        let sampled = driver::sample(&self.compiled, &self.compiled.program, &sampling, &[]);
+        Self { sampled: Some(sampled.expect("it can be run")), ..self }
     }
 
     /// Values that are not kept, whatever the model thinks of them.
@@ -176,17 +203,24 @@ impl Site {
 
     /// All that may be kept.
     pub(crate) fn candidates(&self) -> Vec<Candidate> {
-        let costs = (self.profile.as_ref().map(|it| &it.measured), 0.0);
+        let measured = self.profile.as_ref().map(|it| &it.measured);
+        let costs = (measured.or(self.sampled.as_ref().map(|it| &it.measured)), 0.0);
         let found = candidates(&self.compiled.optimised.plan, &stdlib::library(), costs);
-        found.expect("what was compiled can be looked at")
+        let mut found = found.expect("what was compiled can be looked at");
+        let values = self.sampled.iter().flat_map(|it| &it.values);
+        for value in values {
+            let is_it = |it: &&mut Candidate| format!("{:016x}", it.name) == value.name;
+            found.iter_mut().filter(is_it).for_each(|it| it.codecs.clone_from(&value.codecs));
+        }
+        found
     }
 
     /// A new place for what is kept on disk.
-    fn store(&self, values: u64) -> Store {
+    fn store(&self) -> Store {
         static OPENED: AtomicUsize = AtomicUsize::new(0);
         let room = DiskRoom { folder: self.folder.0.clone(), limit: ROOM };
         let address = format!("{:032x}", OPENED.fetch_add(1, Relaxed));
-        Store::open(&room, &address, TABLE).expect("a store can be opened").up_to(values)
+        Store::open(&room, &address, TABLE).expect("a store can be opened")
     }
 
     /// Where `pins` keep what they do; nothing is there yet.
@@ -195,13 +229,19 @@ impl Site {
         let point = |pin: &Pin<'_>| {
             let found = found(&all, pin);
             let values = (self.records as f64 * pin.share).round();
+            let codecs = || Codecs::new(&[(pin.codec, 1.0)]);
             let cache = match pin.tier {
                 // So much that all of them fit, or that share of what they take.
                 Tier::Memory if pin.share < 1.0 => {
-                    Cache::new((values * (found.bytes.value + 256.0)) as u64)
+                    let left = pin.figures(found).left;
+                    Cache::new((values * (found.bytes.value * left + 256.0)) as u64)
+                        .encoded(codecs())
                 }
-                Tier::Memory => Cache::new(ROOM),
-                Tier::Disk => Cache::new(0).with_store(self.store(values as u64)),
+                Tier::Memory => Cache::new(ROOM).encoded(codecs()),
+                Tier::Disk => {
+                    let store = self.store().up_to(values as u64).encoded(codecs());
+                    Cache::new(0).with_store(store)
+                }
             };
             driver::cache_point(found, Arc::new(cache))
         };
@@ -211,10 +251,7 @@ impl Site {
     /// Where `choices` keep what they do.
     pub(crate) fn points(&self, choices: &[Choice]) -> Vec<CachePoint> {
         let point = |it: &Choice| {
-            let mut cache = Cache::new(it.limit);
-            if it.is_on_disk() {
-                cache = cache.with_store(self.store(it.disk_values.unwrap_or(u64::MAX)));
-            }
+            let cache = driver::cache_of(it, it.limit, it.is_on_disk().then(|| self.store()));
             driver::cache_point(&it.candidate, Arc::new(cache))
         };
         choices.iter().filter(|it| it.kept).map(point).collect()
@@ -254,8 +291,25 @@ impl Site {
     pub(crate) fn strategies(&self, of: &Target) -> Strategies {
         let (view, occasion) = self.case(of);
         let (plan, estimate) = (&self.compiled.optimised.plan, &self.compiled.optimised.estimate);
-        let all = (self.candidates(), &occasion);
-        strategies(plan, &stdlib::library(), (estimate, &view), all).expect("the costs are known")
+        let (view, candidates, occasion) = (&view, &self.candidates(), &occasion);
+        let own = Alternative { plan, estimate, view, candidates, occasion };
+        strategies(&stdlib::library(), &[own]).expect("the costs are known")
+    }
+
+    /// Which of several plans of a pipeline the model chooses.
+    pub(crate) fn best<'a>(all: &'a [Self], of: &Target) -> &'a Self {
+        let cases: Vec<(View, Occasion, Vec<Candidate>)> = all
+            .iter()
+            .map(|it| {
+                let (view, occasion) = it.case(of);
+                (view, occasion, it.candidates())
+            })
+            .collect();
+        let all_of = all.iter().zip(&cases).map(|(it, (view, occasion, candidates))| {
+            let (plan, estimate) = (&it.compiled.optimised.plan, &it.compiled.optimised.estimate);
+            Alternative { plan, estimate, view, candidates, occasion }
+        });
+        &all[best_alternative(&stdlib::library(), &all_of.collect::<Vec<_>>())]
     }
 
     /// What the model chooses.
@@ -266,17 +320,34 @@ impl Site {
         choose(plan, &stdlib::library(), (estimate, &view), all)
     }
 
+    /// What a lock keeps that names some values, all of them on disk.
+    pub(crate) fn locked(&self, of: &Target, values: &[String]) -> Vec<Choice> {
+        let (view, occasion) = self.case(of);
+        let pin = |value: &String| caches::Pin {
+            value: value.clone(),
+            tier: Some(caches::Tier::Disk),
+            codec: Some(Codec::NONE),
+            share: Some(1.0),
+        };
+        let occasion = Occasion { pinned: values.iter().map(pin).collect(), ..occasion };
+        let (plan, estimate) = (&self.compiled.optimised.plan, &self.compiled.optimised.estimate);
+        let all = (self.candidates(), &occasion);
+        choose(plan, &stdlib::library(), (estimate, &view), all)
+    }
+
     /// What the model says of what is pinned.
     pub(crate) fn told(&self, of: &Target, pins: &[Pin<'_>]) -> Told {
         let all = self.candidates();
         let choice = |pin: &Pin<'_>| {
             let share = |tier| if pin.tier == tier { pin.share } else { 0.0 };
+            let candidate = found(&all, pin).clone();
+            let figures = pin.figures(&candidate);
             Choice {
-                candidate: found(&all, pin).clone(),
+                candidate,
                 values: Some(self.records),
                 share: share(Tier::Memory),
                 disk_share: share(Tier::Disk),
-                forms: vec![Form { tier: pin.tier.in_plans(), figures: PLAIN, share: pin.share }],
+                forms: vec![Form { tier: pin.tier.in_plans(), figures, share: pin.share }],
                 saves_ns: 0.0,
                 fill_ns: 0.0,
                 payback: 0.0,
@@ -298,12 +369,9 @@ impl Site {
         let (plan, estimate) = (&self.compiled.optimised.plan, &self.compiled.optimised.estimate);
         let found = outlook(plan, &stdlib::library(), estimate, view).expect("it is a tree");
         let solution = found.warm.as_ref().unwrap_or(&found.solution);
-        let plain = self.records as f64 / self.batch_rows() / found.solution.rate;
-        let [first, later] = found.payback.map_or([plain; 2], |it| [it.first_s, it.later_s]);
         Told {
             rate: solution.rate * self.batch_rows(),
             limit: solution.bounds.first().map_or(Limit::Cpu, |it| it.limit),
-            seconds: first + (of.epochs - 1.0).max(0.0) * later,
         }
     }
 
@@ -432,12 +500,20 @@ fn storage(of: &Target) -> usize {
 /// What is kept, in words.
 pub(crate) fn in_words(choices: &[Choice]) -> String {
     let of = |it: &Choice| {
-        let share = |share: f64, place: &str| {
-            (share >= 1e-3).then(|| format!("{:.0} % {place}", share * 100.0))
+        let form = |form: &Form| {
+            let codec = match form.figures.codec {
+                Codec::NONE => String::new(),
+                codec => format!("{codec} "),
+            };
+            let place = match form.tier {
+                caches::Tier::Memory => "in memory",
+                caches::Tier::Both => "in both",
+                caches::Tier::Disk => "on disk",
+            };
+            (form.share >= 1e-3).then(|| format!("{codec}{:.0} % {place}", form.share * 100.0))
         };
-        let places = [share(it.share, "in memory"), share(it.disk_share, "on disk")];
-        let places: Vec<String> = places.into_iter().flatten().collect();
-        format!("{} {}", it.candidate.function, places.join(", "))
+        let forms: Vec<String> = it.forms.iter().filter_map(form).collect();
+        format!("{} {}", it.candidate.function, forms.join(", "))
     };
     let all: Vec<String> = choices.iter().filter(|it| it.kept).map(of).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }

@@ -14,8 +14,8 @@ pub(crate) const FILL_NS: f64 = 0.4;
 /// Assumed: pictures of 560 kB on a Xeon.
 pub(crate) const WRITE_NS: f64 = 0.3;
 /// Processor time to read a byte from disk, in nanoseconds: a copy from the pages of the system, and a checksum.
-/// Assumed: pictures of 560 kB on a Xeon.
-pub(crate) const READ_NS: f64 = 0.2;
+/// Assumed: pictures of 270 kB on an EPYC (`benches -- strategies S9`).
+pub(crate) const READ_NS: f64 = 0.17;
 /// The least share of the values that is worth keeping.
 pub(crate) const SHARE_MIN: f64 = 1e-3;
 

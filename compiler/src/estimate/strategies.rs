@@ -2,7 +2,7 @@
 //! and on which other machine, or in how many epochs, something else would be.
 
 use super::{
-    Estimate,
+    alternatives::{Alternative, best_alternative, best_of},
     outlook::View,
     strategy::{Found, Group, Picks, Shop, choose},
 };
@@ -13,7 +13,7 @@ use model::{
     strategy::{Objective, Strategy},
     weights::{self, Whole, pareto},
 };
-use plan::{Codec, Library, Plan, parts::Keep};
+use plan::{Codec, Library, parts::Keep};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -59,6 +59,9 @@ pub struct Reversal {
 /// What is kept, and what comes of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
+    /// Which of the plans it is of.
+    #[serde(skip)]
+    pub plan: usize,
     /// The values; none where nothing is kept.
     pub kept: Vec<Kept>,
     /// Bytes of memory.
@@ -129,61 +132,107 @@ pub struct Turn {
     pub kept: Vec<Kept>,
 }
 
-/// What a plan is looked at for.
-#[derive(Clone, Copy)]
-struct Case<'a> {
-    plan: &'a Plan,
+/// Plans of the same pipeline that exclude each other.
+struct Plans<'a> {
+    all: &'a [Alternative<'a>],
     library: &'a Library,
-    estimate: &'a Estimate,
-    candidates: &'a [Candidate],
 }
 
-/// All that could be kept; none where the costs are not known.
-pub fn strategies(
-    plan: &Plan,
-    library: &Library,
-    (estimate, view): (&Estimate, &View),
-    (candidates, occasion): (Vec<Candidate>, &Occasion),
-) -> Option<Strategies> {
-    let case = Case { plan, library, estimate, candidates: &candidates };
-    let all: Vec<Choice> = candidates.iter().cloned().map(|it| Choice::new(it, occasion)).collect();
-    let shop = Shop::new((plan, library), (estimate, view), (occasion, &all))?;
-    let chosen = shop.search(&all)?;
-    let bound = shop.limits.get(chosen.strategy.bound).copied();
-    let chosen = (chosen.picks, chosen.strategy);
-    let mut rows: Vec<(Row, Strategy)> = Vec::new();
-    for (picks, strategy) in [chosen].into_iter().chain(shop.wholes(&all)) {
-        let chosen = rows.is_empty();
-        let row = Row { chosen, ..shop.row((&picks, &strategy), &all) };
-        if !rows.iter().any(|it| same_kept(&it.0.kept, &row.kept)) {
-            rows.push((row, strategy));
-        }
+/// All that could be kept, of the first of these plans or of another one; none where the costs are not known.
+pub fn strategies(library: &Library, all: &[Alternative<'_>]) -> Option<Strategies> {
+    let occasion = all.first()?.occasion;
+    let shops: Vec<_> = all.iter().map(|it| it.shop(library)).collect();
+    let search = |(all, shop): &(Vec<Choice>, Shop<'_>)| shop.search(all);
+    let mut solved: Vec<Option<Found>> =
+        shops.iter().map(|it| it.as_ref().and_then(search)).collect();
+    let best = best_of(&shops, &solved);
+    let chosen = solved.swap_remove(best)?;
+    let mut table = Table { rows: Vec::new() };
+    if let Some((all, shop)) = &shops[best] {
+        table.add((best, true), (shop, all), [(chosen.picks, chosen.strategy)]);
     }
-    let wholes: Vec<Whole> = rows.iter().map(|it| shop.whole(&it.1)).collect();
-    for ((row, _), is_best) in rows.iter_mut().zip(pareto(&wholes)) {
-        row.pareto = is_best;
+    for (at, (all, shop)) in
+        shops.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?)))
+    {
+        table.add((at, false), (shop, all), shop.wholes(all));
     }
-    let mut reversals = Vec::new();
-    if let Objective::Weights(weights) = occasion.objective {
-        for ((row, _), score) in rows.iter_mut().zip(weights::scores(&wholes, weights)) {
-            row.score = Some(score);
-        }
-        let kept: Vec<&[Kept]> = rows.iter().map(|it| &*it.0.kept).collect();
-        reversals = reversed(&kept, (&wholes, weights));
-    }
-    let order = |(row, strategy): &(Row, Strategy)| {
-        row.score.map(|it| -it).or(row.cost).unwrap_or(strategy.seconds(shop.times()))
-    };
-    rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
+    let plans = Plans { all, library };
+    let bound = table.rows.first().and_then(|it| it.bound);
+    let (rows, reversals) = table.sorted(occasion.objective);
     Some(Strategies {
-        rows: rows.into_iter().map(|it| it.0).collect(),
+        rows,
         passes: occasion.passes,
         runs: occasion.runs(),
         objective: occasion.objective,
         bound,
-        turns: case.turns(view, occasion),
+        turns: plans.turns(best),
         reversals,
     })
+}
+
+/// What is compared.
+struct Table {
+    rows: Vec<Ranked>,
+}
+
+/// A row, and what it is compared by.
+struct Ranked {
+    row: Row,
+    whole: Whole,
+    /// Seconds of all epochs of all runs, for outputs of which nobody knows how many there are.
+    seconds: f64,
+    bound: Option<Limit>,
+}
+
+impl Ranked {
+    /// What it is sorted by: the smallest comes first.
+    fn order(&self) -> f64 {
+        self.row.score.map(|it| -it).or(self.row.cost).unwrap_or(self.seconds)
+    }
+}
+
+impl Table {
+    /// Adds what may be kept in a plan; the same of several plans stands once, where it takes the least.
+    fn add(
+        &mut self,
+        (plan, chosen): (usize, bool),
+        (shop, all): (&Shop<'_>, &[Choice]),
+        found: impl IntoIterator<Item = (Picks, Strategy)>,
+    ) {
+        for (picks, strategy) in found {
+            let row = Row { plan, chosen, ..shop.row((&picks, &strategy), all) };
+            let new = Ranked {
+                whole: shop.whole(&strategy),
+                seconds: strategy.seconds(shop.times()),
+                bound: shop.limits.get(strategy.bound).copied(),
+                row,
+            };
+            match self.rows.iter_mut().find(|it| same_kept(&it.row.kept, &new.row.kept)) {
+                None => self.rows.push(new),
+                Some(same) if !same.row.chosen && new.order() < same.order() => *same = new,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The rows in the order of the objective; and what decides by its mere presence.
+    fn sorted(self, objective: Objective) -> (Vec<Row>, Vec<Reversal>) {
+        let Self { mut rows } = self;
+        let wholes: Vec<Whole> = rows.iter().map(|it| it.whole).collect();
+        for (it, is_best) in rows.iter_mut().zip(pareto(&wholes)) {
+            it.row.pareto = is_best;
+        }
+        let mut reversals = Vec::new();
+        if let Objective::Weights(weights) = objective {
+            for (it, score) in rows.iter_mut().zip(weights::scores(&wholes, weights)) {
+                it.row.score = Some(score);
+            }
+            let kept: Vec<&[Kept]> = rows.iter().map(|it| &*it.row.kept).collect();
+            reversals = reversed(&kept, (&wholes, weights));
+        }
+        rows.sort_by(|a, b| a.order().total_cmp(&b.order()));
+        (rows.into_iter().map(|it| it.row).collect(), reversals)
+    }
 }
 
 /// The ones without which another one would have the highest score, though nobody would choose them.
@@ -237,10 +286,15 @@ impl Shop<'_> {
     /// The one of them with the highest score.
     pub(super) fn by_score(&self, weights: [f64; 3], all: &[Choice]) -> Option<Found> {
         let mut found = self.wholes(all);
-        let wholes: Vec<Whole> = found.iter().map(|it| self.whole(&it.1)).collect();
+        let wholes = self.scored(all);
         let (picks, strategy) = found.swap_remove(weights::winner(&wholes, weights)?);
         let cost = strategy.seconds(self.times());
         Some(Found { picks, strategy, cost })
+    }
+
+    /// What is scored of all of them.
+    pub(super) fn scored(&self, all: &[Choice]) -> Vec<Whole> {
+        self.wholes(all).iter().map(|it| self.whole(&it.1)).collect()
     }
 
     /// What is scored of a strategy.
@@ -259,6 +313,7 @@ impl Shop<'_> {
         let cost = || strategy.cost(&self.program(picks, all), objective);
         let has_cost = self.knows_length && objective.prices().is_some();
         Row {
+            plan: 0,
             kept: self.kept(picks, strategy, all),
             memory_bytes: strategy.bytes[0],
             disk_bytes: strategy.bytes[1],
@@ -309,14 +364,16 @@ impl Shop<'_> {
     }
 }
 
-impl Case<'_> {
-    fn turns(&self, view: &View, occasion: &Occasion) -> Vec<Turn> {
+impl Plans<'_> {
+    /// Where something else is kept than now, which is in the plan `best`.
+    fn turns(&self, best: usize) -> Vec<Turn> {
+        let Alternative { view, occasion, .. } = &self.all[best];
         let mut used: BTreeSet<usize> = view.storages.iter().flatten().copied().collect();
         used.extend(occasion.disk.map(|it| it.storage));
         used.retain(|it| *it < view.machine.storages.len());
         let axes = [Axis::Epochs, Axis::Cores, Axis::Memory];
         let axes = axes.into_iter().chain(used.into_iter().map(Axis::Storage));
-        let here = self.chosen(view, occasion);
+        let here = self.chosen(&self.all[best]);
         let look = |axis: Axis, up: bool| self.turn((view, occasion), (axis, up), &here);
         axes.flat_map(|axis| [true, false].map(|up| look(axis, up))).flatten().collect()
     }
@@ -328,10 +385,7 @@ impl Case<'_> {
         (axis, up): (Axis, bool),
         here: &[Kept],
     ) -> Option<Turn> {
-        let at = |times: f64| {
-            let (view, occasion) = other(view, occasion, (axis, times));
-            self.chosen(&view, &occasion)
-        };
+        let at = |times: f64| self.with((axis, times));
         let is_other = |it: &[Kept]| !same_ways(it, here);
         let step = RANGE.powf(if up { 1.0 } else { -1.0 } / f64::from(STEPS));
         let times = |it: i32| step.powi(it);
@@ -357,9 +411,20 @@ impl Case<'_> {
         Some(Turn { axis, at: amount * changed, up, kept: at(changed) })
     }
 
-    fn chosen(&self, view: &View, occasion: &Occasion) -> Vec<Kept> {
-        let found = (self.candidates.to_vec(), occasion);
-        let all = choose(self.plan, self.library, (self.estimate, view), found);
+    /// What is kept where there is so many times as much of something.
+    fn with(&self, change: (Axis, f64)) -> Vec<Kept> {
+        let changed = self.all.iter().map(|it| other(it.view, it.occasion, change));
+        let changed: Vec<(View, Occasion)> = changed.collect();
+        let all = self.all.iter().zip(&changed);
+        let all: Vec<Alternative<'_>> =
+            all.map(|(it, (view, occasion))| Alternative { view, occasion, ..*it }).collect();
+        self.chosen(&all[best_alternative(self.library, &all)])
+    }
+
+    fn chosen(&self, of: &Alternative<'_>) -> Vec<Kept> {
+        let Alternative { plan, estimate, view, candidates, occasion } = *of;
+        let found = (candidates.to_vec(), occasion);
+        let all = choose(plan, self.library, (estimate, view), found);
         let kept = all.iter().filter(|it| it.kept).map(Kept::of);
         let mut kept: Vec<Kept> = kept.collect();
         kept.sort_by(|a, b| (&a.step, &a.value).cmp(&(&b.step, &b.value)));

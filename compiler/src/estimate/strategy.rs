@@ -6,6 +6,7 @@
 
 use super::{
     Estimate,
+    alternatives::Alternative,
     outlook::{View, epoch, filling, observed, warm},
 };
 use crate::caches::{Candidate, Choice, Form, Occasion, PLAIN, PinnedBy, SHARE_MIN, Tier, codecs};
@@ -19,7 +20,7 @@ use plan::{CodecFigures, Library, Plan, StageId, parts::Keep, percent};
 /// Epochs that stand for any number.
 const EPOCHS_MAX: f64 = 1e6;
 /// Strategies whose costs differ by less than this part are equal: the one that keeps fewer bytes is taken.
-const SAME: f64 = 0.01;
+pub(super) const SAME: f64 = 0.01;
 /// How often each stage is thought over, where several keep something: what one keeps takes the room of the others.
 const ROUNDS: usize = 3;
 /// A share from which on it is all.
@@ -57,8 +58,7 @@ pub fn out_of_reach(
     (candidates, occasion): (&[Candidate], &Occasion),
 ) -> Option<f64> {
     let Objective::Bytes(wanted) = occasion.objective else { return None };
-    let all: Vec<Choice> = candidates.iter().map(|it| Choice::new(it.clone(), occasion)).collect();
-    let shop = Shop::new((plan, library), (estimate, view), (occasion, &all))?;
+    let (all, shop) = Alternative { plan, estimate, view, candidates, occasion }.shop(library)?;
     let fastest = shop.search_for(Objective::Rate, &shop.none(), &all)?;
     let most = shop.outputs / fastest.strategy.later_s * records(estimate);
     (most < wanted).then_some(most)
@@ -109,7 +109,7 @@ pub(super) struct Found {
 pub(super) struct Shop<'a> {
     pub(super) occasion: &'a Occasion,
     /// That of the occasion, for outputs in place of records.
-    objective: Objective,
+    pub(super) objective: Objective,
     /// What bounds the rate, row by row; the last row, which is none of these, is what the disk writes.
     pub(super) limits: Vec<Limit>,
     /// Seconds of each row that an output takes if nothing is kept.
@@ -535,7 +535,7 @@ impl<'a> Shop<'a> {
 }
 
 impl Found {
-    fn is_better(&self, than: &Self) -> bool {
+    pub(super) fn is_better(&self, than: &Self) -> bool {
         let bytes = |it: &Self| it.strategy.bytes.iter().sum::<f64>();
         let is_same = (self.cost - than.cost).abs() <= SAME * than.cost;
         if is_same { bytes(self) < bytes(than) } else { self.cost < than.cost }

@@ -216,6 +216,7 @@ fn row(value: &str, [memory, disk]: [f64; 2], rate: f64, [pareto, chosen]: [bool
         forms: vec![Form { tier, figures: PLAIN, share: 1.0 }],
     };
     Row {
+        plan: 0,
         kept: if memory + disk > 0.0 { vec![kept] } else { Vec::new() },
         memory_bytes: memory,
         disk_bytes: disk,

@@ -24,6 +24,7 @@ pub(super) const PASS: Pass = Pass {
           each step rounds.",
     exact: false,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, &chains(op, registry))),
     refuse,
 };

@@ -19,6 +19,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states for which arguments a function returns its first argument unchanged.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, registry)),
     refuse: super::nothing_refused,
 };

@@ -26,6 +26,7 @@ pub(super) const PASS: Pass = Pass {
           the same records in the same way.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose,
     refuse,
 };

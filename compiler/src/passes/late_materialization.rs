@@ -25,6 +25,7 @@ pub(super) const PASS: Pass = Pass {
           drops records does not look at them.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse: super::nothing_refused,
 };

@@ -21,6 +21,7 @@ pub(super) const PASS: Pass = Pass {
           rounding and clipping.",
     exact: false,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| LEAVES.propose(plan, registry),
     refuse: |plan, registry| LEAVES.refuse(plan, registry),
 };

@@ -24,6 +24,7 @@ pub(super) const PASS: Pass = Pass {
           it; a value that nothing needs is not computed.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse,
 };

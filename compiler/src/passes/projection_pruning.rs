@@ -19,6 +19,7 @@ pub(super) const PASS: Pass = Pass {
     exact: true,
     // What is not needed must not fail, and the same values are needed on any number of cores.
     always: true,
+    takes_parts: false,
     propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse: super::nothing_refused,
 };

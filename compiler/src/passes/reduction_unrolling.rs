@@ -28,6 +28,7 @@ pub(super) const PASS: Pass = Pass {
           own, and the lanes are combined in the same order.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, registry)),
     refuse: super::nothing_refused,
 };

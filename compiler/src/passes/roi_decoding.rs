@@ -22,6 +22,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that a part of the whole and the part computed directly are the same.",
     exact: true,
     always: false,
+    takes_parts: true,
     propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, registry)),
     refuse: super::nothing_refused,
 };

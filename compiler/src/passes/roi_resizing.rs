@@ -24,6 +24,7 @@ pub(super) const PASS: Pass = Pass {
           the same.",
     exact: true,
     always: false,
+    takes_parts: true,
     propose: |plan, registry| rebuild::each(plan, |op| first(op, registry)),
     refuse: super::nothing_refused,
 };

@@ -20,6 +20,7 @@ pub(super) const PASS: Pass = Pass {
           frequencies, which are what remains after shrinking.",
     exact: false,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| LEAVES.propose(plan, registry),
     refuse: |plan, registry| LEAVES.refuse(plan, registry),
 };

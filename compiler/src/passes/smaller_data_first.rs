@@ -22,6 +22,7 @@ pub(super) const PASS: Pass = Pass {
           changes the result by about one level, clipping makes it wrong.",
     exact: false,
     always: false,
+    takes_parts: false,
     propose,
     refuse,
 };

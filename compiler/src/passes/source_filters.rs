@@ -26,6 +26,7 @@ pub(super) const PASS: Pass = Pass {
           neither keys nor random draws nor the order of the others change.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose: |plan, registry| {
         plan.ops.iter().filter_map(|(id, _)| proposal(plan, id, registry)).collect()
     },

@@ -27,6 +27,7 @@ pub(super) const PASS: Pass = Pass {
           none, the expression itself is computed.",
     exact: true,
     always: false,
+    takes_parts: false,
     propose,
     refuse: super::nothing_refused,
 };

@@ -34,6 +34,7 @@ pub(super) const PASS: Pass = Pass {
           and computing elements commute.",
     exact: true,
     always: false,
+    takes_parts: true,
     propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse,
 };

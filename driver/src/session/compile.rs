@@ -13,7 +13,7 @@ use crate::session::{
     functions::Functions,
     load::{Loaded, Reach},
     machine,
-    place::label,
+    rewritten::{JIT, Rewriting},
     samples,
     shown::{self, Unshown},
     state::State,
@@ -22,8 +22,7 @@ use crate::session::{
 use compiler::{
     Checked, InputError, Inputs, Request, StreamConstant,
     ast::DeclarationKind,
-    lower::lower,
-    passes::{self, Optimised, optimise},
+    passes::{self, Optimised},
     registry::Registry,
 };
 use plan::{Arg, CodeInfo, Diagnostic, Field, File, Op, OpKind, Plan, Program, Span};
@@ -95,6 +94,7 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
     let files = loaded.files.clone();
     let compiled = Compiled {
         written,
+        rewriting: settings.rewriting(),
         optimised,
         program,
         files,
@@ -132,7 +132,9 @@ fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State)
     let without = others.map(|it| it.name.to_owned()).collect();
     let settings = Settings { without, ..settings.clone() };
     match lowered(loaded, &now.written, &settings) {
-        Ok((optimised, program)) => Compiled { optimised, program, ..now },
+        Ok((optimised, program)) => {
+            Compiled { rewriting: settings.rewriting(), optimised, program, ..now }
+        }
         Err(_) => now,
     }
 }
@@ -172,9 +174,6 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     codes.sort_by_key(|it| it.id);
     codes
 }
-
-/// What may be left out beside passes: that arithmetic becomes machine code.
-const JIT: &str = "jit";
 
 /// The names of what may be left out: of the passes that rewrite plans, and `jit`.
 pub fn pass_names() -> impl Iterator<Item = &'static str> {
@@ -286,15 +285,16 @@ pub(crate) fn lowered(
     written: &Plan,
     settings: &Settings,
 ) -> Result<(Optimised, Program), Vec<Diagnostic>> {
-    let library = stdlib::library();
-    let workers = settings.workers.unwrap_or_else(machine::cores);
-    let cores = u32::try_from(workers).unwrap_or(u32::MAX);
-    let made_for = passes::Settings { cores, without: &settings.without, approx: settings.approx };
-    let mut optimised = optimise(written.clone(), &library, &made_for)?;
-    optimised.estimate = optimised.estimate.with_processes(settings.functions.processes());
-    let mut program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
-    program.jit = settings.without.iter().all(|it| it != JIT);
-    Ok((optimised, program))
+    settings.rewriting().of(written, (&loaded.files, &settings.functions))
+}
+
+impl Settings {
+    fn rewriting(&self) -> Rewriting {
+        let workers = self.workers.unwrap_or_else(machine::cores);
+        let cores = u32::try_from(workers).unwrap_or(u32::MAX);
+        let (without, approx) = (self.without.clone(), self.approx);
+        Rewriting { cores, without, approx, elsewhere: None }
+    }
 }
 
 fn sample_mistake(op: &Op) -> Option<Diagnostic> {

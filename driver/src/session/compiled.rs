@@ -5,27 +5,32 @@ use crate::session::{
     constants::{Begun, Constant, Known},
     files::Files,
     functions::Functions,
-    identity::{PlanHash, plan_hash},
+    identity::{PlanHash, plan_hash, structure},
     load::SourceFile,
     lock::Chosen,
     place::label,
+    rewritten::Rewriting,
     samples,
     spared::SparedSummary,
 };
 use compiler::{
+    caches::{Candidate, candidates},
     estimate::{Basis, View, estimate},
     explain::{Explanation, explain, plan_text},
-    passes::Optimised,
+    passes::{Optimised, Refusal},
 };
-use plan::{About, Code, Diagnostic, Measured, Plan, Program, Stage};
+use plan::{About, Code, Diagnostic, Measured, Plan, Program, Stage, parts::Keep};
 use runtime::{Failure, Kernels, Prepared};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A pipeline that can be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
     /// The plan as it is written.
     pub written: Plan,
+    /// How it is rewritten.
+    pub(crate) rewriting: Rewriting,
     /// The plan that is run, what it will cost, and how it came about.
     pub optimised: Optimised,
     /// What runs.
@@ -66,6 +71,80 @@ pub(crate) struct ShownAs {
 }
 
 impl Compiled {
+    /// The same pipeline without rewrites of which a part of a value is left that is whole without them, and could be
+    /// cached: which is faster depends on what is cached. Each of them has such a value that those before do not have.
+    #[must_use]
+    pub fn alternatives(&self) -> Vec<Self> {
+        if self.shown.is_some() || self.rewriting.elsewhere.is_some() {
+            return Vec::new();
+        }
+        let mut all: Vec<Self> = Vec::new();
+        let mut seen = self.whole_values();
+        for more in self.optimised.taking_parts() {
+            let Some(other) = self.without(&more) else { continue };
+            let values = other.whole_values();
+            // A state that was saved is one of each of them.
+            if structure(&other.program) == structure(&self.program) && !values.is_subset(&seen) {
+                seen.extend(values);
+                all.push(other);
+            }
+        }
+        let named: Vec<String> =
+            [self].into_iter().chain(&all).flat_map(Self::value_names).collect();
+        all.iter_mut().for_each(|it| it.rewriting.elsewhere = Some(named.clone()));
+        all
+    }
+
+    /// The same without some passes more.
+    fn without(&self, more: &[&str]) -> Option<Self> {
+        let more = || more.iter().map(|it| (*it).to_owned());
+        let without = self.rewriting.without.iter().cloned().chain(more()).collect();
+        let rewriting = Rewriting { without, ..self.rewriting.clone() };
+        let (mut optimised, program) =
+            rewriting.of(&self.written, (&self.files, &self.functions)).ok()?;
+        let left_out = self.optimised.story.iter().filter(|it| it.kept);
+        let left_out = left_out.filter(|it| more().any(|pass| pass == it.pass));
+        optimised.refused.extend(left_out.flat_map(|it| {
+            let refusal = |(step, what): (&str, &str)| Refusal {
+                pass: it.pass.clone(),
+                step: step.to_owned(),
+                what: what.to_owned(),
+                why: "what is cached has to be whole".to_owned(),
+            };
+            it.why.split("; ").filter_map(|it| it.split_once(": ")).map(refusal).collect::<Vec<_>>()
+        }));
+        Some(Self { rewriting, optimised, program, ..self.clone() })
+    }
+
+    /// Whole values that could be cached, by what they are.
+    fn whole_values(&self) -> BTreeSet<u64> {
+        let found = self.candidates();
+        let can = found.iter().filter(|it| it.keep == Keep::Value && it.refused.is_none());
+        can.map(|it| it.name).collect()
+    }
+
+    /// All values that could be cached, however little that saves.
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
+        candidates(&self.optimised.plan, &stdlib::library(), (None, 0.0)).unwrap_or_default()
+    }
+
+    /// What a lock calls all values that it could name.
+    fn value_names(&self) -> Vec<String> {
+        self.candidates().iter().map(Candidate::value_name).collect()
+    }
+
+    /// Whether a value has this name here or in an alternative.
+    pub(crate) fn has_value(&self, name: &str) -> bool {
+        let is_it = |it: &String| it == name;
+        match &self.rewriting.elsewhere {
+            Some(all) => all.iter().any(is_it),
+            None => {
+                let others = || self.alternatives().into_iter().flat_map(|it| it.value_names());
+                self.value_names().iter().any(is_it) || others().any(|it| is_it(&it))
+            }
+        }
+    }
+
     /// What it runs with.
     ///
     /// # Errors
@@ -199,4 +278,39 @@ impl Chosen {
 /// Files cannot be listed.
 pub fn classes(compiled: &Compiled) -> Result<Vec<Classes>, Failure> {
     classes::of_plan(&compiled.written)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::session::{
+        compile::{Settings, compile},
+        load::Loaded,
+    };
+    use std::path::Path;
+
+    /// What a crop leaves a part of is whole in an alternative, and everything else is there as well.
+    #[test]
+    fn an_alternative_has_whole_what_the_usual_plan_makes_in_part() {
+        let text = "pipeline p = files(\"*.jpg\") |> map { x: decode_jpeg(bytes) |> resize_short(64) |> \
+                    normalize(mean: 0.5, std: 0.5) |> random_crop(32) }";
+        let loaded = Loaded::from_text(Path::new("t.pipe"), text.to_owned());
+        let compiled = compile(&loaded, &Settings::default()).unwrap();
+        let own = |name: &str| format!("p.map#1.{name}");
+        let all = compiled.alternatives();
+        let has = |of: usize, name: &str| {
+            let can = |it: &compiler::caches::Candidate| it.refused.is_none();
+            let found = all[of].candidates();
+            found.iter().filter(|it| can(it)).any(|it| it.value_name() == own(name))
+        };
+        assert_eq!(all.len(), 2);
+        assert!(has(0, "resize") && has(0, "decode_jpeg") && !has(0, "normalize"));
+        assert!(has(1, "resize") && has(1, "normalize"));
+        // Names of the others are known in each, and there are no alternatives to one.
+        assert!(compiled.has_value(&own("normalize")) && all[0].has_value(&own("normalize")));
+        assert!(!all[0].has_value(&own("rotate")) && all[0].alternatives().is_empty());
+        assert!(all[0].optimised.refused.iter().any(|it| it.pass == "roi-resizing"));
+        let settings = Settings { without: vec!["roi-resizing".to_owned()], ..Settings::default() };
+        let whole = compile(&loaded, &settings).unwrap();
+        assert_eq!(whole.alternatives().len(), 1);
+    }
 }

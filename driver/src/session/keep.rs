@@ -5,7 +5,7 @@ use compiler::{
     caches::{
         Budget, Candidate, Choice, Disk, Occasion, Pin, PinnedBy, SAVES_MIN, Tier, candidates,
     },
-    estimate::{View, choose, out_of_reach},
+    estimate::{Alternative, Strategies, View, best_alternative, choose, out_of_reach, strategies},
     passes::Optimised,
 };
 use model::{Machine, strategy::Objective};
@@ -99,8 +99,11 @@ impl Compiled {
         let measured = measured.or(sampled.map(|it| &it.measured));
         let found = candidates(&self.optimised.plan, &library, (measured, least));
         let mut found = found.unwrap_or_default();
-        let mut names = pinned.iter().map(|it| &it.value).chain(&forbidden);
-        if let Some(name) = names.find(|it| !is_one_of(it, &found)) {
+        let missing = pinned.iter().map(|it| &it.value).find(|it| !is_one_of(it, &found));
+        // What an alternative would cache need not be here to be excluded.
+        let mut excluded = forbidden.iter().filter(|it| !is_one_of(it, &found));
+        let missing = missing.or_else(|| excluded.find(|it| !self.has_value(it)));
+        if let Some(name) = missing {
             return Err(no_such_value(name, &found));
         }
         if let Some(why) = pinned.iter().find_map(|it| cannot(it, &found, disk.is_some())) {
@@ -140,6 +143,71 @@ impl Compiled {
     }
 }
 
+/// A plan that is looked at, and what for.
+#[derive(Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub(crate) compiled: &'a Compiled,
+    pub(crate) view: &'a View,
+    pub(crate) disk: Option<Disk>,
+    pub(crate) asked: Asked,
+    pub(crate) known: Known<'a>,
+}
+
+/// The best of several plans of the same pipeline with what is then cached: the place of the first where nothing can be
+/// cached in any, for a reason that it gives itself.
+pub(crate) fn best(cases: &[Case<'_>]) -> usize {
+    let Ok(found) = possible(cases) else { return 0 };
+    let best = best_alternative(&stdlib::library(), &alternatives(cases, &found));
+    found.get(best).map_or(0, |it| it.0)
+}
+
+/// All that could be kept in any of these plans; none where nobody knows what the steps cost.
+///
+/// # Errors
+/// The lock names a value that none of them has.
+pub(crate) fn strategies_of(cases: &[Case<'_>]) -> Result<Option<Strategies>, Failure> {
+    let found = possible(cases)?;
+    let mut all = strategies(&stdlib::library(), &alternatives(cases, &found));
+    for row in all.iter_mut().flat_map(|it| &mut it.rows) {
+        row.plan = found[row.plan].0;
+    }
+    Ok(all)
+}
+
+/// What could be kept in each plan that has what is named, with its place.
+///
+/// # Errors
+/// None has it: what the first says.
+fn possible(cases: &[Case<'_>]) -> Result<Vec<(usize, ToKeep)>, Failure> {
+    let (mut found, mut failure) = (Vec::new(), None);
+    for (at, it) in cases.iter().enumerate() {
+        match it.compiled.to_keep((it.view, it.disk), it.asked, it.known) {
+            Ok(it) => found.push((at, it)),
+            Err(it) => failure = failure.or(Some(it)),
+        }
+    }
+    let is_pinned = |it: &(usize, ToKeep)| !it.1.1.pinned.is_empty();
+    if found.iter().any(is_pinned) {
+        found.retain(is_pinned);
+    }
+    match failure.filter(|_| found.is_empty()) {
+        Some(failure) => Err(failure),
+        None => Ok(found),
+    }
+}
+
+fn alternatives<'a>(cases: &'a [Case<'_>], found: &'a [(usize, ToKeep)]) -> Vec<Alternative<'a>> {
+    let of = |(at, (candidates, occasion)): &'a (usize, ToKeep)| {
+        let Case { compiled, view, .. } = &cases[*at];
+        let Optimised { plan, estimate, .. } = &compiled.optimised;
+        Alternative { plan, estimate, view, candidates, occasion }
+    };
+    found.iter().map(of).collect()
+}
+
+/// What could be kept, and for what.
+type ToKeep = (Vec<Candidate>, Occasion);
+
 /// What `--keep` calls every index.
 const INDEX: &str = "index";
 
@@ -150,8 +218,7 @@ impl Compiled {
     /// # Errors
     /// One is no value that can be kept on disk.
     pub(crate) fn values_called(&self, names: &[String]) -> Result<Vec<u64>, Failure> {
-        let found = candidates(&self.optimised.plan, &stdlib::library(), (None, 0.0));
-        let found = found.unwrap_or_default();
+        let found = self.candidates();
         let mut values = Vec::new();
         for name in names {
             let is_called = |it: &&Candidate| match it.keep {
@@ -162,7 +229,9 @@ impl Compiled {
             let can = own.iter().filter(|it| why_not_on_disk(it).is_none());
             let can: Vec<u64> = can.map(|it| it.name).collect();
             if can.is_empty() {
-                return Err(not_kept(name, (&own, &found)));
+                let others = self.alternatives().into_iter().flat_map(|it| it.candidates());
+                let all: Vec<Candidate> = found.iter().cloned().chain(others).collect();
+                return Err(not_kept(name, (&own, &all)));
             }
             values.extend(can);
         }

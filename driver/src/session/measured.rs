@@ -124,6 +124,11 @@ impl Profile {
             && is_alike(&self.program, &compiled.program)
     }
 
+    /// Whether it is about one of the plans that `compiled` may run as.
+    pub fn is_of_any(&self, compiled: &Compiled) -> bool {
+        self.is_of(compiled) || compiled.alternatives().iter().any(|it| self.is_of(it))
+    }
+
     /// Records in a second.
     pub fn records_per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.records as f64 / self.seconds } else { 0.0 }

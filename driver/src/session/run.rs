@@ -32,9 +32,8 @@ use crate::session::{
     spared::SparedSummary,
     state::{State, StateLock},
 };
-pub(crate) use keeping::cache_of;
-pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
+pub use keeping::{cache_of, cache_point};
 use plan::{Code, DType, Field, Index, Program, RaggedField, things};
 use ready::{Origin, Ready, ready};
 use runtime::{
@@ -43,6 +42,7 @@ use runtime::{
 };
 use saver::Saver;
 use std::{
+    borrow::Cow,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -106,15 +106,15 @@ pub fn run(
     let (stop, memory) = (watch.stop.clone(), options.memory);
     sink.begin(&RunConfig { stop, memory, room, is_saved: options.state.is_some() });
     match start(compiled, (options, beside), sink, watch.sample) {
-        Ok(Started { run, program, keeping, saver, before, damage }) => {
+        Ok(Started { compiled, run, program, keeping, saver, before, damage }) => {
             // A single run says at its end that nothing came.
             let is_shared = options.rank.world > 1;
             let uneven = is_shared
-                .then(|| UnevenRanks::of(compiled, (&run, &program), options.rank))
+                .then(|| UnevenRanks::of(&compiled, (&run, &program), options.rank))
                 .flatten();
             uneven.iter().for_each(|it| (watch.uneven)(it));
             let consumer = Consumer {
-                compiled,
+                compiled: &compiled,
                 program: &compiled.program,
                 options,
                 before,
@@ -135,7 +135,9 @@ pub fn run(
 }
 
 /// A run that is ready.
-struct Started {
+struct Started<'a> {
+    /// What was asked for, or an alternative to it.
+    compiled: Cow<'a, Compiled>,
     run: runtime::Run,
     /// What runs, with the sets of pictures that it names as files.
     program: Program,
@@ -147,12 +149,12 @@ struct Started {
     damage: Option<String>,
 }
 
-fn start(
-    compiled: &Compiled,
+fn start<'a>(
+    compiled: &'a Compiled,
     (options, beside): (&RunOptions, u64),
     sink: &mut dyn Sink,
     sample: &mut dyn FnMut(&SampleProgress),
-) -> Result<Started, Failure> {
+) -> Result<Started<'a>, Failure> {
     // Before anything is read: what another run holds is not looked at.
     let lock = match &options.state {
         Some(file) => StateLock::take(&file.path)?,
@@ -182,10 +184,10 @@ fn start(
             begin = ready(compiled, options, &Origin { earlier: None, epoch, ..origin }, sample)?;
         }
     }
-    let Ready { run, program, keeping, mut identity, quarantine, .. } = begin;
+    let Ready { compiled, run, program, keeping, mut identity, quarantine, .. } = begin;
     identity.of_rank(options.rank);
     let saver = options.state.clone().map(|file| Saver::new((file, lock), identity, quarantine));
-    Ok(Started { run, program, keeping, saver, before, damage })
+    Ok(Started { compiled, run, program, keeping, saver, before, damage })
 }
 
 /// Takes what comes out of a run.

@@ -116,7 +116,8 @@ pub(crate) fn name_of(candidate: &Candidate) -> String {
 
 /// What such files are called.
 fn path(folder: &Path, compiled: &Compiled, inputs: u128) -> PathBuf {
-    let of = format!("{} {:032x}", compiled.hash(), inputs);
+    let without = compiled.rewriting.without.join(" ");
+    let of = format!("{} {without} {inputs:032x}", compiled.hash());
     let hash = blake3::hash(of.as_bytes()).to_hex();
     folder.join(format!("{PREFIX}{}.json", &hash[..16]))
 }

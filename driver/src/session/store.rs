@@ -86,7 +86,7 @@ pub(crate) struct Inputs {
 }
 
 /// What a folder holds of the values that are made of some inputs, each by the name of what it is.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct There {
     /// How many of each.
     pub(crate) values: BTreeMap<u64, u64>,

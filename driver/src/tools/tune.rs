@@ -18,6 +18,7 @@ use crate::{
         measured::Profile,
         run::Stop,
         samples::SampleProgress,
+        store::Inputs,
     },
     tools::{
         profile::{self, Measuring},
@@ -54,6 +55,8 @@ pub struct Wanted {
 /// What came of it.
 #[derive(Debug)]
 pub struct Tuned {
+    /// What was tuned: what was asked for, or an alternative to it.
+    pub compiled: Compiled,
     /// What was chosen.
     pub chosen: Chosen,
     /// Why so many workers were chosen.
@@ -102,8 +105,8 @@ pub fn tune(
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Tuned, Failure> {
     let (begun, cores) = (Instant::now(), wanted.cores);
-    let first = wanted.measuring(cores, wanted.seconds * FIRST);
-    let first = profile::measure(compiled, &first, stop, sample)?;
+    let (compiled, first) = first(compiled, wanted, stop, sample)?;
+    let compiled = &compiled;
     let (_, outlook) = explained(compiled, wanted, Some(&first), sample)?;
     let model = needed(&outlook, cores);
     let others = choice::others(model, cores);
@@ -133,7 +136,33 @@ pub fn tune(
     let chosen = chosen(compiled, (&explanation, &outlook), (workers, cores, profile));
     let profile = profile.clone();
     let tried = tried.iter().map(|it| (it.workers, it.rate())).collect();
-    Ok(Tuned { chosen, basis, tried, explanation, profile })
+    let compiled = compiled.clone();
+    Ok(Tuned { compiled, chosen, basis, tried, explanation, profile })
+}
+
+/// What is tuned, and a first measurement of it: where something could be cached, the best of the alternatives with that.
+fn first(
+    compiled: &Compiled,
+    wanted: &Wanted,
+    stop: &Stop,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<(Compiled, Profile), Failure> {
+    let of = circumstances(wanted, None);
+    let others = if compiled.keeps(&of) { compiled.alternatives() } else { Vec::new() };
+    let measuring =
+        wanted.measuring(wanted.cores, wanted.seconds * FIRST / (others.len() + 1) as f64);
+    let mut all: Vec<(&Compiled, Profile)> = Vec::new();
+    for it in [compiled].into_iter().chain(&others) {
+        all.push((it, profile::measure(it, &measuring, stop, sample)?));
+    }
+    let profile_of = |it: &Compiled| all.iter().find(|of| of.0.rewriting == it.rewriting);
+    let known = |it: &Compiled, _: Option<&Inputs>| {
+        profile_of(it).map(|(_, profile)| circumstances(wanted, Some(profile)))
+    };
+    let of = circumstances(wanted, Some(&all[0].1));
+    let planned = compiled.clone().planned_by(&of, &known, sample)?.compiled;
+    let (best, profile) = profile_of(&planned).unwrap_or(&all[0]);
+    Ok(((*best).clone(), profile.clone()))
 }
 
 /// The numbers that there is time for beside the model's choice, rounds of turns, and the longest that each
@@ -183,7 +212,15 @@ fn explained(
 ) -> Result<(Explanation, Outlook), Failure> {
     let measured = profile.map(|it| &it.measured);
     let compiled = compiled.clone().estimated((wanted.cores, wanted.memory), measured);
-    let circumstances = Circumstances {
+    let circumstances = circumstances(wanted, profile);
+    let explanation = compiled.explanation(compiled.view(&circumstances, sample)?);
+    let none = || Failure::Program("its steps are not a tree; this is a bug in pipec".to_owned());
+    let outlook = explanation.outlook.clone().ok_or_else(none)?;
+    Ok((explanation, outlook))
+}
+
+fn circumstances(wanted: &Wanted, profile: Option<&Profile>) -> Circumstances {
+    Circumstances {
         consumer: wanted.consumer,
         epochs: wanted.epochs,
         memory: wanted.memory,
@@ -191,11 +228,7 @@ fn explained(
         host: wanted.host.clone(),
         objective: wanted.objective,
         ..Circumstances::default()
-    };
-    let explanation = compiled.explanation(compiled.view(&circumstances, sample)?);
-    let none = || Failure::Program("its steps are not a tree; this is a bug in pipec".to_owned());
-    let outlook = explanation.outlook.clone().ok_or_else(none)?;
-    Ok((explanation, outlook))
+    }
 }
 
 fn chosen(

@@ -6,7 +6,7 @@ use crate::session::{
     compiled::Compiled,
     functions::Functions,
     host::Host,
-    keep::{Asked, Known, laps, needed},
+    keep::{Asked, Case, Known, best, laps, needed, strategies_of},
     lock::Chosen,
     machine,
     measured::Profile,
@@ -17,8 +17,8 @@ use crate::session::{
 };
 use compiler::{
     caches::{Budget, Choice, Disk},
-    estimate::{Seen, Strategies, View, strategies},
-    passes::Optimised,
+    estimate::{Row, Seen, Strategies, View},
+    explain::Explanation,
 };
 use model::{Consumer, Machine, Storage, strategy::Objective, what_if::Change};
 use plan::Measured;
@@ -54,6 +54,76 @@ pub struct Circumstances {
     pub objective: Objective,
 }
 
+/// What a run as somebody says makes of a pipeline.
+#[derive(Debug)]
+pub struct Planned {
+    /// What runs: what was asked for, or an alternative to it.
+    pub compiled: Compiled,
+    /// What it is looked at for.
+    pub view: View,
+    of: Circumstances,
+    /// The alternatives to it.
+    others: Vec<Looked>,
+}
+
+/// One of the alternatives, looked at.
+#[derive(Debug)]
+struct Looked {
+    compiled: Compiled,
+    of: Circumstances,
+    view: View,
+}
+
+/// What the sources of a pipeline have, and what a cache folder holds of it.
+struct Site {
+    pass_lens: Vec<Option<u64>>,
+    inputs: Option<Inputs>,
+    there: There,
+}
+
+impl Looked {
+    fn case(&self) -> Case<'_> {
+        case(&self.compiled, &self.of, &self.view)
+    }
+}
+
+fn case<'a>(compiled: &'a Compiled, of: &'a Circumstances, view: &'a View) -> Case<'a> {
+    let disk = view.budget.and_then(|it| it.disk);
+    let asked = compiled.asked(of, (&view.machine, disk));
+    Case { compiled, view, disk, asked, known: of.known() }
+}
+
+impl Planned {
+    /// What explains it.
+    pub fn explanation(&self) -> Explanation {
+        self.compiled.explanation(self.view.clone())
+    }
+
+    /// All that could be kept in so many epochs; none where nobody knows what the steps cost.
+    ///
+    /// # Errors
+    /// The lock names a value that is none.
+    pub fn strategies(&self, epochs: u32) -> Result<Option<Strategies>, Failure> {
+        let all: Vec<(&Compiled, Circumstances, &View)> = self
+            .plans()
+            .map(|(compiled, of, view)| (compiled, Circumstances { epochs, ..of.clone() }, view))
+            .collect();
+        let cases: Vec<Case<'_>> = all.iter().map(|(it, of, view)| case(it, of, view)).collect();
+        strategies_of(&cases)
+    }
+
+    /// All of them.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = (&Compiled, &Circumstances, &View)> {
+        let others = self.others.iter().map(|it| (&it.compiled, &it.of, &it.view));
+        [(&self.compiled, &self.of, &self.view)].into_iter().chain(others)
+    }
+
+    /// The alternative that a row of its strategies is of, and what that is looked at for.
+    pub(crate) fn plan(&self, row: &Row) -> (&Compiled, &Circumstances, &View) {
+        self.plans().nth(row.plan).expect("it is of one of them")
+    }
+}
+
 /// Bytes of memory in which there is room for anything.
 const ANY: u64 = 1 << 60;
 
@@ -83,13 +153,97 @@ impl Compiled {
         self.estimated((cores, Some(machine.memory_bytes as u64)), of.costs())
     }
 
-    /// Looks at it as `of` says; lists the files of its sources.
+    /// What a run as `of` says makes of it: with the costs that were measured, and the alternative that is the best with what
+    /// it caches; lists the files of its sources.
+    ///
+    /// # Errors
+    /// A source cannot be listed, and something depends on it: it is run for several epochs.
+    pub fn planned(
+        self,
+        of: &Circumstances,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<Planned, Failure> {
+        let own = |it: &Self, inputs: Option<&Inputs>| {
+            let mut own = of.clone();
+            if own.sampled.is_some() {
+                let folder = &own.disk.as_ref()?.folder;
+                own.sampled = Some(Sampled::read(folder, it, inputs?.hash())?);
+            }
+            // What was measured of another one says nothing of it.
+            own.profile.as_ref().is_none_or(|profile| profile.is_of(it)).then_some(own)
+        };
+        self.planned_by(of, &own, sample)
+    }
+
+    /// The same with what is `known` of each alternative, where enough is.
+    pub(crate) fn planned_by(
+        self,
+        of: &Circumstances,
+        known: &dyn Fn(&Self, Option<&Inputs>) -> Option<Circumstances>,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<Planned, Failure> {
+        let keeps = self.keeps(of);
+        let others = if keeps { self.alternatives() } else { Vec::new() };
+        let site = self.site(of, keeps, sample)?;
+        let mut all: Vec<(Self, Circumstances)> = Vec::new();
+        for it in others {
+            all.extend(known(&it, site.inputs.as_ref()).map(|of| (it, of)));
+        }
+        if of.profile.as_ref().is_none_or(|it| all.is_empty() || it.is_of(&self)) {
+            all.insert(0, (self, of.clone()));
+        }
+        let looked = all.into_iter().map(|(compiled, of)| {
+            let compiled = compiled.under(&of);
+            let view = compiled.view_at(&of, &site, sample)?;
+            Ok(Looked { compiled, of, view })
+        });
+        let mut all = looked.collect::<Result<Vec<Looked>, Failure>>()?;
+        let best = best(&all.iter().map(Looked::case).collect::<Vec<_>>());
+        let Looked { compiled, of, view } = all.swap_remove(best);
+        Ok(Planned { compiled, of, view, others: all })
+    }
+
+    /// Looks at it as `of` says, at no alternative to it; lists the files of its sources.
     ///
     /// # Errors
     /// A source cannot be listed, and something depends on it: it is run for several epochs.
     pub fn view(
         &self,
         of: &Circumstances,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<View, Failure> {
+        self.view_at(of, &self.site(of, self.keeps(of), sample)?, sample)
+    }
+
+    /// Whether a run could keep something.
+    pub(crate) fn keeps(&self, of: &Circumstances) -> bool {
+        let has_disk = of.disk.is_some() || of.disk_cache().is_some();
+        has_disk || f64::from(of.epochs.max(1)) * laps(&self.program) >= 2.0
+    }
+
+    /// What its sources have, and what a cache folder holds of it.
+    fn site(
+        &self,
+        of: &Circumstances,
+        keeps: bool,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<Site, Failure> {
+        let pass_lens = match keeps {
+            true => self.lens(sample)?,
+            false => self.listed(sample),
+        };
+        // The files are listed once more for it: only where something may be there.
+        let disk = of.disk.as_ref().filter(|it| it.folder.is_dir());
+        let inputs = disk.and_then(|it| self.inputs(it, sample).ok());
+        let there =
+            disk.zip(inputs.as_ref()).map_or_else(There::default, |(disk, it)| disk.there(it));
+        Ok(Site { pass_lens, inputs, there })
+    }
+
+    fn view_at(
+        &self,
+        of: &Circumstances,
+        site: &Site,
         sample: &mut dyn FnMut(&SampleProgress),
     ) -> Result<View, Failure> {
         let mut machine = of.machine(f64::from(self.optimised.estimate.cores));
@@ -102,16 +256,10 @@ impl Compiled {
         let machine = of.changed(machine);
         let asked = self.asked(of, (&machine, disk));
         let keeps = asked.passes >= 2.0 || disk.is_some();
-        let pass_lens = match keeps {
-            true => self.lens(sample)?,
-            false => self.listed(sample),
-        };
+        let pass_lens = site.pass_lens.clone();
         let known = of.known();
         let counted = filters::counted(self, sample);
-        // The files are listed once more for it: only where something may be there.
-        let disk_there = of.disk.as_ref().filter(|it| it.folder.is_dir());
-        let there = disk_there.map_or_else(There::default, |it| self.there(it, sample));
-        let There { values: filled, only } = there;
+        let There { values: filled, only } = site.there.clone();
         let plain = self.plain_view();
         let view = View { machine, seen, pass_lens, counted, storages, filled, only, ..plain };
         let mut choices = self.kept((&view, disk), asked, known)?;
@@ -128,24 +276,6 @@ impl Compiled {
             false => Vec::new(),
         };
         Ok(View { choices, too_large, budget, ..view })
-    }
-
-    /// All that could be kept from epoch to epoch as `of` says, in what was looked at for this many epochs or others; none
-    /// where nobody knows what the steps cost.
-    ///
-    /// # Errors
-    /// The lock names a value that is none.
-    pub fn strategies(
-        &self,
-        of: &Circumstances,
-        view: &View,
-    ) -> Result<Option<Strategies>, Failure> {
-        let disk = view.budget.and_then(|it| it.disk);
-        let asked = self.asked(of, (&view.machine, disk));
-        let known = of.known();
-        let (found, occasion) = self.to_keep((view, disk), asked, known)?;
-        let Optimised { plan, estimate, .. } = &self.optimised;
-        Ok(strategies(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
     }
 
     /// What is kept as `of` says, where it was looked at before.
@@ -168,11 +298,6 @@ impl Compiled {
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
         let (memory, on_disk) = (machine.memory_bytes as u64, disk.is_some());
         Asked { passes, memory, on_disk, objective: of.objective, ranks: 1 }
-    }
-
-    /// What a cache folder holds of it already.
-    fn there(&self, disk: &DiskOptions, sample: &mut dyn FnMut(&SampleProgress)) -> There {
-        self.inputs(disk, sample).map_or_else(|_| There::default(), |it| disk.there(&it))
     }
 
     /// What the files of its sources are.
@@ -243,6 +368,14 @@ impl Circumstances {
         machine.with(&changes)
     }
 
+    /// Bytes of a folder for values that nobody names.
+    fn disk_cache(&self) -> Option<u64> {
+        self.changes.iter().rev().find_map(|it| match it {
+            Change::DiskCache(bytes) => Some(*bytes as u64),
+            _ => None,
+        })
+    }
+
     /// Where values may be kept from run to run: as large as it is said to be. A folder that nobody names lies where the
     /// first source does. If the speed of a disk is to be tried, what nobody has measured lies on that one.
     fn disk(&self, machine: &mut Machine, storages: &mut [Option<usize>]) -> Option<Disk> {
@@ -253,10 +386,7 @@ impl Circumstances {
             storages.iter_mut().for_each(|it| *it = it.or(Some(at)));
         }
         let unmeasured = tried.unwrap_or_else(storages::unmeasured);
-        let room = self.changes.iter().rev().find_map(|it| match it {
-            Change::DiskCache(bytes) => Some(*bytes as u64),
-            _ => None,
-        });
+        let room = self.disk_cache();
         let host = self.host.as_ref();
         let disk = self.disk.as_ref().map(|it| it.disk_of(host, machine, unmeasured.clone()));
         let Some(room) = room else { return disk };

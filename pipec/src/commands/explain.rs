@@ -8,8 +8,8 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Circumstances, Compiled, Constants, DiskOptions, Host, Loaded, Ours, Profile, Reach, Settings,
-    View,
+    Circumstances, Compiled, Constants, DiskOptions, Host, Loaded, Ours, Planned, Profile, Reach,
+    Settings,
     reference::{self, FaultKind, Found},
 };
 use plan::{CodeInfo, Diagnostic};
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
             Ok(compiled) => match measured(args, said_missing(&compiled, talk), talk) {
                 // What it costs here, also where it was built elsewhere.
                 Ok(profile) => match circumstances(args, (&compiled, profile), talk) {
-                    Ok(of) => planned(args, (&compiled.under(&of), &of), talk),
+                    Ok(of) => planned(args, (compiled, &of), talk),
                     Err(exit) => Ok(exit),
                 },
                 Err(exit) => Ok(exit),
@@ -77,7 +77,7 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
     let Some(path) = &args.profile else { return Ok(usual(args, compiled, talk)) };
     let profile = Profile::read(path).map_err(|it| super::failed(talk, &it))?;
     let (name, what) = (path.display(), &compiled.program.name);
-    if !profile.is_of(compiled) {
+    if !profile.is_of_any(compiled) {
         let help = "create a new one with `pipec profile`";
         talk.error(&format!("`{name}` was measured with another version of `{what}`"), Some(help));
         return Err(Exit::Usage);
@@ -107,7 +107,7 @@ fn usual(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Option<Profile
     let found = paths.iter().filter_map(|it| Some((it.display(), Profile::read(it).ok()?)));
     let mut stale = None;
     for (path, profile) in found.filter(|it| !it.1.kept) {
-        if profile.is_of(compiled) {
+        if profile.is_of_any(compiled) {
             talk.say(&format!("costs are from `{path}`; use `--no-profile` for default costs"));
             return Some(profile);
         }
@@ -300,17 +300,22 @@ fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
 /// The forms that a plan has.
 fn planned(
     args: &ExplainArgs,
-    (compiled, circumstances): (&Compiled, &Circumstances),
+    (compiled, circumstances): (Compiled, &Circumstances),
     talk: &Talk,
 ) -> io::Result<Exit> {
-    let view = match compiled.view(circumstances, &mut samples_made(talk)) {
-        Ok(view) => view,
+    let once = args.strategies && circumstances.epochs < 2 && args.cache.is_none();
+    let of = match once {
+        true => &Circumstances { epochs: EPOCHS_SHOWN[0], ..circumstances.clone() },
+        false => circumstances,
+    };
+    let planned = match compiled.planned(of, &mut samples_made(talk)) {
+        Ok(planned) => planned,
         Err(failure) => return Ok(super::failed(talk, &failure)),
     };
     if args.strategies {
-        return strategies(args, (compiled, circumstances), view, talk);
+        return strategies(args, &planned, (circumstances.epochs, once), talk);
     }
-    let explained = compiled.explanation(view);
+    let (explained, compiled) = (planned.explanation(), &planned.compiled);
     if let Some(path) = &args.html {
         let observed = circumstances.profile.as_ref().map(Profile::observed);
         return page(path, &explained.html(observed.as_ref()), talk);
@@ -344,22 +349,21 @@ const EPOCHS_SHOWN: [u32; 3] = [2, 10, 90];
 /// What could be cached, beside each other.
 fn strategies(
     args: &ExplainArgs,
-    (compiled, circumstances): (&Compiled, &Circumstances),
-    view: View,
+    planned: &Planned,
+    (epochs, once): (u32, bool),
     talk: &Talk,
 ) -> io::Result<Exit> {
-    let once = circumstances.epochs < 2 && args.cache.is_none() && !args.json && !args.csv;
+    let once = once && !args.json && !args.csv;
     if once {
         talk.say(
             "one epoch reads each record once, so nothing is cached: these are 2, 10 and 90 epochs",
         );
     }
-    let explained = compiled.explanation(view.clone());
-    let epochs = if once { &EPOCHS_SHOWN[..] } else { &[circumstances.epochs][..] };
+    let explained = planned.explanation();
+    let epochs = if once { &EPOCHS_SHOWN[..] } else { &[epochs][..] };
     let mut pages = Vec::new();
     for (at, epochs) in epochs.iter().enumerate() {
-        let of = Circumstances { epochs: *epochs, ..circumstances.clone() };
-        let found = match compiled.strategies(&of, &view) {
+        let found = match planned.strategies(*epochs) {
             Ok(Some(found)) => found,
             Ok(None) => {
                 talk.error("the costs of the steps are not known", None);

@@ -123,8 +123,8 @@ fn what_is_not_whole_is_refused_by_name() {
     }
     assert_eq!(refusal(b""), Refusal::NotBuilt);
     let other = |format| [content, &footer::with_format(content, format)].concat();
-    assert_eq!(refusal(&other(5)), Refusal::Newer(VERSION.to_owned()));
-    assert_eq!(refusal(&other(3)), Refusal::Older(VERSION.to_owned()));
+    assert_eq!(refusal(&other(6)), Refusal::Newer(VERSION.to_owned()));
+    assert_eq!(refusal(&other(4)), Refusal::Older(VERSION.to_owned()));
     assert!(matches!(refusal(&sealed(&[content, &[0]].concat())), Refusal::Unsound(_)));
     assert!(matches!(refusal(&sealed(&content[1..])), Refusal::Unsound(_)));
 }

@@ -5,20 +5,24 @@ use super::sampling::{Sampling, sample};
 use super::{DiskSummary, KeptSummary};
 use crate::session::{
     compiled::Compiled,
-    keep::{Asked, Known, laps, reserve},
+    keep::{Asked, Case, Known, best, laps, reserve},
     options::RunOptions,
-    sampled::Sampled,
+    sampled::{Sampled, SampledValue},
+    samples::{self, SampleProgress},
     stop::Stop,
     storages,
     store::{About, Inputs, There},
 };
-use compiler::caches::{Candidate, Choice};
+use compiler::{
+    caches::{Candidate, Choice, Disk},
+    estimate::View,
+};
 use plan::Program;
 use runtime::{Cache, CachePoint, Codecs, Failure, Run, Spared, Store, StoreStats};
 use std::sync::Arc;
 
 /// Seconds that the first run with a cache folder takes at the most to find out what is worth caching.
-const SECONDS: f64 = 0.5;
+pub(super) const SECONDS: f64 = 0.5;
 
 /// A value that is kept.
 pub(super) struct Kept {
@@ -58,21 +62,26 @@ pub(super) fn own_memory(compiled: &Compiled, options: &RunOptions, asked: Optio
     if asked.passes >= 2.0 { reserve(compiled, options.memory).min(all) } else { all }
 }
 
-/// Chooses what is kept, and lets `run` keep it.
+/// What the files are of which something may be kept on disk.
+pub(super) fn inputs(
+    run: &Run,
+    asked: Asked,
+    options: &RunOptions,
+) -> Option<Result<Inputs, Failure>> {
+    let disk = options.disk.as_ref().filter(|_| asked.on_disk);
+    disk.map(|it| Inputs::of(run, it.verify_inputs))
+}
+
+/// Chooses what is kept of `inputs`, and lets `run` keep it.
 pub(super) fn begin(
     compiled: &Compiled,
     (run, program): (&mut Run, &Program),
     (asked, options): (Asked, &RunOptions),
+    inputs: Option<Result<Inputs, Failure>>,
 ) -> Result<Keeping, Failure> {
-    let disk = options.disk.as_ref().filter(|_| asked.on_disk);
-    let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs));
     let known = inputs.as_ref().and_then(|it| it.as_ref().ok());
-    let choices = choices(
-        compiled,
-        (run, program),
-        (asked, options, known),
-        (SECONDS, None, Stop::default()),
-    )?;
+    let looking = Looking::for_a_run(options, known);
+    let choices = look(compiled, (run, program), asked, &looking)?.choices(asked, options)?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.on_disk && !kept.iter().any(Choice::is_on_disk) {
@@ -94,14 +103,46 @@ pub(super) fn begin(
     Ok(keeping)
 }
 
-/// What could be kept, and whether it is, where the sources' files are `inputs`. On disk, only some values are kept, if they
-/// are named here or in the folder.
-pub(super) fn choices(
+/// How it is found out what could be kept.
+#[derive(Clone)]
+pub(super) struct Looking<'a> {
+    pub(super) options: &'a RunOptions,
+    /// What the sources' files are, where something may be kept on disk.
+    pub(super) inputs: Option<&'a Inputs>,
+    /// Seconds that it may take.
+    pub(super) seconds: f64,
+    /// Values that alone are kept on disk, where they are named; else those that the folder names.
+    pub(super) names: &'a [String],
+    /// Values of which a sample was taken already.
+    pub(super) known: &'a [SampledValue],
+    pub(super) stop: Stop,
+}
+
+/// What was found out about a pipeline before it is chosen what a run keeps.
+pub(super) struct Looked {
+    /// With the costs that were measured.
+    compiled: Compiled,
+    view: View,
+    disk: Option<Disk>,
+    sampled: Option<Sampled>,
+}
+
+impl<'a> Looking<'a> {
+    /// The usual way.
+    pub(super) fn for_a_run(options: &'a RunOptions, inputs: Option<&'a Inputs>) -> Self {
+        let stop = Stop::default();
+        Self { options, inputs, seconds: SECONDS, names: &[], known: &[], stop }
+    }
+}
+
+/// Finds out what could be kept.
+pub(super) fn look(
     compiled: &Compiled,
     (run, program): (&Run, &Program),
-    (asked, options, inputs): (Asked, &RunOptions, Option<&Inputs>),
-    (seconds, only, stop): (f64, Option<Vec<u64>>, Stop),
-) -> Result<Vec<Choice>, Failure> {
+    asked: Asked,
+    looking: &Looking<'_>,
+) -> Result<Looked, Failure> {
+    let Looking { options, inputs, seconds, ref stop, .. } = *looking;
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
     // Where it fails, the run will say why; until then, what is assumed has to do.
     let sampled = disk.zip(inputs).and_then(|(disk, inputs)| {
@@ -111,22 +152,75 @@ pub(super) fn choices(
                 return None;
             }
             let (workers, memory) = (options.workers, options.memory);
-            let sampling = Sampling { seconds, seed: 0, workers, memory, stop };
-            let new = sample(compiled, program, &sampling).ok()?;
+            let sampling = Sampling { seconds, seed: 0, workers, memory, stop: stop.clone() };
+            let new = sample(compiled, program, &sampling, looking.known).ok()?;
             new.write(&disk.folder, compiled, inputs.hash());
             Some(new)
         })
     });
     let estimated =
         sampled.as_ref().map(|it| it.estimated(compiled, (options.workers, asked.memory)));
-    let compiled = estimated.as_ref().unwrap_or(compiled);
+    let compiled = estimated.unwrap_or_else(|| compiled.clone());
     let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
     let there = disk.zip(inputs).map_or_else(There::default, |(disk, it)| disk.there(it));
     view.filled = there.values;
-    view.only = only.unwrap_or(there.only);
+    view.only = match looking.names {
+        [] => there.only,
+        names => compiled.values_called(names)?,
+    };
     let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
-    let known = Known { measured: None, sampled: sampled.as_ref(), lock: options.lock.as_ref() };
-    compiled.kept((&view, disk), asked, known)
+    Ok(Looked { compiled, view, disk, sampled })
+}
+
+impl Looked {
+    /// What could be kept, and whether it is.
+    pub(super) fn choices(
+        &self,
+        asked: Asked,
+        options: &RunOptions,
+    ) -> Result<Vec<Choice>, Failure> {
+        let Case { known, .. } = self.case(asked, options);
+        self.compiled.kept((&self.view, self.disk), asked, known)
+    }
+
+    fn case<'a>(&'a self, asked: Asked, options: &'a RunOptions) -> Case<'a> {
+        let Self { compiled, view, disk, sampled } = self;
+        let known =
+            Known { measured: None, sampled: sampled.as_ref(), lock: options.lock.as_ref() };
+        Case { compiled, view, disk: *disk, asked, known }
+    }
+}
+
+/// The alternative to `compiled` that is better with what a run keeps of it, if there is one; `run` is of `compiled`.
+pub(super) fn better(
+    compiled: &Compiled,
+    (run, epochs): (&Run, usize),
+    looking: &Looking<'_>,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<Option<Compiled>, Failure> {
+    let alternatives = compiled.alternatives();
+    let looking =
+        Looking { seconds: looking.seconds / (alternatives.len() + 1) as f64, ..looking.clone() };
+    let mut all: Vec<(Option<&Compiled>, Asked, Looked)> = Vec::new();
+    let mut known: Vec<SampledValue> = Vec::new();
+    for other in [None].into_iter().chain(alternatives.iter().map(Some)) {
+        let own = other.unwrap_or(compiled);
+        let Some(asked) = asked(own, looking.options, epochs) else { continue };
+        let mut program = own.program.clone();
+        samples::resolve(&mut program, sample)?;
+        // One that has no value of a name that was given is none; if no other has, it is said what they are called.
+        let looking = Looking { known: &known, ..looking.clone() };
+        let Ok(looked) = look(own, (run, &program), asked, &looking) else { continue };
+        known.extend(looked.sampled.iter().flat_map(|it| it.values.clone()));
+        // What was measured is not held against what is assumed.
+        let is_alike = |it: &Looked| it.sampled.is_some() == looked.sampled.is_some();
+        if all.first().is_none_or(|it| is_alike(&it.2)) {
+            all.push((other, asked, looked));
+        }
+    }
+    let cases: Vec<Case<'_>> =
+        all.iter().map(|(_, asked, it)| it.case(*asked, looking.options)).collect();
+    Ok(all.get(best(&cases)).and_then(|it| it.0).cloned())
 }
 
 /// Why nothing is kept on disk.
@@ -144,7 +238,7 @@ pub(super) fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> Stri
 }
 
 /// What holds the values of a choice in its forms: so many bytes of memory, and a store, if there is one.
-pub(crate) fn cache_of(choice: &Choice, limit: u64, store: Option<Store>) -> Cache {
+pub fn cache_of(choice: &Choice, limit: u64, store: Option<Store>) -> Cache {
     let [in_memory, on_disk] = choice.codecs().map(|it| Codecs::new(&it));
     let cache = Cache::new(limit).encoded(in_memory);
     let most = choice.disk_values.unwrap_or(u64::MAX);

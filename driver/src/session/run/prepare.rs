@@ -1,7 +1,7 @@
 //! Fills a cache ahead of training: what a run would cache on disk is made once, and nothing else is computed.
 
 use super::{
-    keeping::{asked, cache_of, cache_point, choices, nothing_to_keep},
+    keeping::{Looking, asked, better, cache_of, cache_point, look, nothing_to_keep},
     prefix::Prefix,
     ready::of_run,
 };
@@ -89,21 +89,25 @@ pub fn prepare(
     (options, names): (&RunOptions, &[String]),
     mut watch: PrepareWatch<'_>,
 ) -> Result<(), Failure> {
-    let Some(asked) = asked(compiled, options, options.epochs as usize) else { return Ok(()) };
     let Some(disk) = options.disk.as_ref() else { return Ok(()) };
-    let only = only(compiled, (options, names))?;
+    check_names(compiled, (options, names))?;
+    let run = {
+        let mut program = compiled.program.clone();
+        samples::resolve(&mut program, watch.sample)?;
+        runtime::start(&program, &*compiled.kernels()?, &of_run(compiled, options))?
+    };
+    let inputs = Inputs::of(&run, disk.verify_inputs)?;
+    let stop = watch.stop.clone();
+    let inputs_known = Some(&inputs);
+    let looking =
+        Looking { options, inputs: inputs_known, seconds: SECONDS, names, known: &[], stop };
+    let better = better(compiled, (&run, options.epochs as usize), &looking, watch.sample)?;
+    let compiled = better.as_ref().unwrap_or(compiled);
+    let Some(asked) = asked(compiled, options, options.epochs as usize) else { return Ok(()) };
+    let only = compiled.values_called(names)?;
     let mut program = compiled.program.clone();
     samples::resolve(&mut program, watch.sample)?;
-    let run = runtime::start(&program, &*compiled.kernels()?, &of_run(compiled, options))?;
-    let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let only_these = Some(only.clone());
-    let run_of = (&run, &program);
-    let all = choices(
-        compiled,
-        run_of,
-        (asked, options, Some(&inputs)),
-        (SECONDS, only_these, watch.stop.clone()),
-    )?;
+    let all = look(compiled, (&run, &program), asked, &looking)?.choices(asked, options)?;
     drop(run);
     for it in all.iter().filter(|it| only.contains(&it.candidate.name) && !it.is_on_disk()) {
         let Candidate { step, function, .. } = &it.candidate;
@@ -143,18 +147,19 @@ pub fn prepare(
     Ok(())
 }
 
-/// The values that are named, by the names of what they are.
-fn only(
+/// Whether what is named can be kept, before anything takes long.
+fn check_names(
     compiled: &Compiled,
     (options, names): (&RunOptions, &[String]),
-) -> Result<Vec<u64>, Failure> {
+) -> Result<(), Failure> {
     let locked = options.lock.as_ref().filter(|it| !it.keep.is_empty());
     match locked {
         Some(lock) if !names.is_empty() => Err(Failure::Program(format!(
             "`--keep`: the lock file already says what is cached (`{}`): change its `keep`, or remove it",
             lock.kept().join("`, `")
         ))),
-        _ => compiled.values_called(names),
+        _ if compiled.alternatives().iter().any(|it| it.values_called(names).is_ok()) => Ok(()),
+        _ => compiled.values_called(names).map(|_| ()),
     }
 }
 

@@ -28,13 +28,15 @@ const T_MANY: f64 = 1.96;
 /// Records that are taken at the least, and the part of all that they are at the most.
 const RECORDS: (u64, f64) = (256, 0.01);
 /// Records that are enough, however many there are.
-const RECORDS_MAX: u64 = 4096;
+const RECORDS_MAX: u64 = 1 << 15;
 /// Values that are encoded, and bytes of them, at the most.
 const ENCODED: (usize, usize) = (64, 16 << 20);
 /// Bytes of them for each second that a sample may take.
 const ENCODED_PER_SECOND: f64 = 16e6;
 /// The same for the slowest codec.
 const ENCODED_SLOWLY: usize = 2 << 20;
+/// The part of the time in which it is measured what the whole program costs.
+const MEASURE: f64 = 0.3;
 /// Between two looks at the time.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -53,7 +55,8 @@ pub struct Sampling {
     pub stop: Stop,
 }
 
-/// Takes a sample of what `program`, which is that of `compiled` with its sample sets, makes.
+/// Takes a sample of what `program`, which is that of `compiled` with its sample sets, makes; values that are `known` are not
+/// looked at again.
 ///
 /// # Errors
 /// Those of a run.
@@ -61,25 +64,35 @@ pub fn sample(
     compiled: &Compiled,
     program: &Program,
     sampling: &Sampling,
+    known: &[SampledValue],
 ) -> Result<Sampled, Failure> {
-    let begun = Instant::now();
-    let library = stdlib::library();
-    let found =
-        candidates(&compiled.optimised.plan, &library, (None, SAVES_MIN)).unwrap_or_default();
+    let bench = Bench { compiled, program, sampling, begun: Instant::now() };
+    // What is worth looking at depends on what it costs.
+    let measured = bench.measure()?;
+    let plan = &compiled.optimised.plan;
+    let found = candidates(plan, &stdlib::library(), (Some(&measured), SAVES_MIN));
+    let found = found.unwrap_or_default();
     let is_looked_at = |it: &&Candidate| it.refused.is_none() && it.keep == Keep::Value;
-    let mut found: Vec<&Candidate> = found.iter().filter(is_looked_at).collect();
-    found.sort_by_key(|it| it.stage.row());
-    let groups: Vec<&[&Candidate]> = found.chunk_by(|a, b| a.stage == b.stage).collect();
-    let bench = Bench { compiled, program, sampling, begun, parts: groups.len() as f64 + 1.0 };
-    let (mut values, mut records) = (Vec::new(), 0);
+    let (mut values, mut new) = (Vec::new(), Vec::new());
+    for candidate in found.iter().filter(is_looked_at) {
+        let name = name_of(candidate);
+        match known.iter().find(|it| it.name == name) {
+            Some(it) => values.push(it.clone()),
+            None => new.push(candidate),
+        }
+    }
+    new.sort_by_key(|it| it.stage.row());
+    let groups: Vec<&[&Candidate]> = new.chunk_by(|a, b| a.stage == b.stage).collect();
+    let mut records = values.iter().map(|it| it.count).max().unwrap_or(0);
+    let n_groups = groups.len() as f64;
     for (at, group) in groups.into_iter().enumerate() {
-        let looked = bench.look(at as f64 + 1.0, group)?;
+        let part = MEASURE + (1.0 - MEASURE) * (at as f64 + 1.0) / n_groups;
+        let looked = bench.look(part, group)?;
         records = records.max(looked.first().map_or(0, |it| it.count));
         values.extend(looked);
     }
-    let measured = bench.measure()?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = bench.begun.elapsed().as_secs_f64();
     Ok(Sampled { format: FORMAT, version, measured, values, records, seconds })
 }
 
@@ -89,8 +102,6 @@ struct Bench<'a> {
     program: &'a Program,
     sampling: &'a Sampling,
     begun: Instant,
-    /// Parts that the time is shared by.
-    parts: f64,
 }
 
 /// A value of a sample, with its extents.
@@ -122,13 +133,13 @@ impl Bench<'_> {
         if self.sampling.stop.is_requested() { Err(Failure::Stopped) } else { Ok(()) }
     }
 
-    /// Whether the time of so many parts is over.
-    fn is_over(&self, parts: f64) -> bool {
-        self.begun.elapsed().as_secs_f64() > self.sampling.seconds * parts / self.parts
+    /// Whether this part of the time is over.
+    fn is_over(&self, part: f64) -> bool {
+        self.begun.elapsed().as_secs_f64() > self.sampling.seconds * part
     }
 
-    /// The values of one stage, before the time of so many parts is over.
-    fn look(&self, parts: f64, values: &[&Candidate]) -> Result<Vec<SampledValue>, Failure> {
+    /// The values of one stage, before this part of the time is over.
+    fn look(&self, part: f64, values: &[&Candidate]) -> Result<Vec<SampledValue>, Failure> {
         let mut prefix = Prefix::of(self.program, (values[0].stage, values), &stdlib::library());
         prefix.deals_at_its_source();
         let kernels = self.compiled.kernels()?;
@@ -144,7 +155,7 @@ impl Bench<'_> {
         let encoded = ((self.sampling.seconds * ENCODED_PER_SECOND) as usize).min(ENCODED.1);
         let replicates = REPLICATES.min(world);
         for replicate in 0..replicates {
-            if replicate > 0 && self.is_over(parts) {
+            if replicate > 0 && self.is_over(part) {
                 break;
             }
             // Places that lie far apart.
@@ -153,7 +164,7 @@ impl Bench<'_> {
             let rank = Rank { rank: first as u32, world, ..Rank::default() };
             let mut run = runtime::start(&prefix.program, &*kernels, &self.options(rank))?;
             let mut taken = 0;
-            while taken < each && !(taken > 0 && self.is_over(parts)) {
+            while taken < each && !(taken > 0 && self.is_over(part)) {
                 self.go_on()?;
                 match run.step(Some(TICK)) {
                     Step::Chunk(chunk) => {
@@ -185,7 +196,7 @@ impl Bench<'_> {
         Ok(values.iter().zip(seen).map(told).collect())
     }
 
-    /// What the whole program costs, in the time that is left.
+    /// What the whole program costs, in the time for that.
     fn measure(&self) -> Result<Measured, Failure> {
         let kernels = self.compiled.kernels()?;
         let options = self.options(Rank::default());
@@ -193,7 +204,7 @@ impl Bench<'_> {
         let (mut outputs, mut records) = (0, 0);
         // What comes before the first outputs is not what later ones cost: memory and code are touched for the first time.
         let mut before = None;
-        while !(outputs > 0 && (self.is_over(self.parts) || records >= RECORDS_MAX)) {
+        while !(outputs > 0 && (self.is_over(MEASURE) || records >= RECORDS_MAX)) {
             self.go_on()?;
             match run.step(Some(TICK)) {
                 Step::Chunk(chunk) => {

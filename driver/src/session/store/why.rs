@@ -11,6 +11,7 @@ use crate::session::{
     samples::{self, SampleProgress},
     storages,
 };
+use compiler::{caches::Disk, estimate::View};
 use model::strategy::Objective;
 use runtime::{Failure, Store};
 use serde::Serialize;
@@ -53,15 +54,27 @@ pub fn why(
     let memory = memory.unwrap_or_else(machine::default_memory);
     let asked = keep::Asked { passes, memory, on_disk: true, objective, ranks: 1 };
     let workers = lock.map_or_else(machine::cores, |it| it.workers);
-    let (mut view, host) = compiled.run_view(workers, asked, run.pass_lens()?)?;
-    let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
-    let There { values, only } = disk.there(&inputs);
-    (view.filled, view.only) = (values, only);
-    let sampled = Sampled::read(&disk.folder, compiled, inputs.hash());
-    let estimated = sampled.as_ref().map(|it| it.estimated(compiled, (workers, memory)));
-    let compiled = estimated.as_ref().unwrap_or(compiled);
-    let known = keep::Known { measured: None, sampled: sampled.as_ref(), lock };
-    let choices = compiled.kept((&view, Some(room)), asked, known)?;
+    let mut looked: Vec<(Compiled, View, Disk, Option<Sampled>)> = Vec::new();
+    for it in [compiled.clone()].into_iter().chain(compiled.alternatives()) {
+        let sampled = Sampled::read(&disk.folder, &it, inputs.hash());
+        if looked.first().is_some_and(|first| first.3.is_some() != sampled.is_some()) {
+            continue;
+        }
+        let estimated = sampled.as_ref().map(|of| of.estimated(&it, (workers, memory)));
+        let it = estimated.unwrap_or(it);
+        let (mut view, host) = it.run_view(workers, asked, run.pass_lens()?)?;
+        let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
+        let There { values, only } = disk.there(&inputs);
+        (view.filled, view.only) = (values, only);
+        looked.push((it, view, room, sampled));
+    }
+    let cases = looked.iter().map(|(compiled, view, room, sampled)| {
+        let known = keep::Known { measured: None, sampled: sampled.as_ref(), lock };
+        keep::Case { compiled, view, disk: Some(*room), asked, known }
+    });
+    let cases: Vec<keep::Case<'_>> = cases.collect();
+    let keep::Case { compiled, view, disk: room, known, .. } = cases[keep::best(&cases)];
+    let choices = compiled.kept((view, room), asked, known)?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);

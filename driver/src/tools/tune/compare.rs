@@ -121,6 +121,8 @@ struct Way {
     /// Threads that may work in a stage, by its place.
     caps: BTreeMap<usize, usize>,
     kept: Vec<CachePoint>,
+    /// The alternative that runs, with the sets of pictures that it names as files, where it is one.
+    own: Option<Box<(Compiled, Program)>>,
 }
 
 /// A pipeline that is tried.
@@ -216,12 +218,15 @@ impl<'a> Bench<'a> {
     /// What the model chooses, with what it keeps.
     fn ours(&self, sample: &mut dyn FnMut(&SampleProgress)) -> Result<(Way, Compared), Failure> {
         let wanted = Wanted { seconds: self.part, ..self.wanted.clone() };
-        let Tuned { chosen, tried, explanation, .. } =
+        let Tuned { compiled, chosen, tried, explanation, .. } =
             tune(self.compiled, &wanted, self.stop, sample)?;
+        let mut program = compiled.program.clone();
+        samples::resolve(&mut program, sample)?;
         let choices = explanation.outlook.map_or(Vec::new(), |it| it.choices);
         let kept = choices.iter().filter(|it| it.kept);
         let kept = kept.map(|it| cache_point(&it.candidate, Arc::new(Cache::new(it.limit))));
         let (way, compared) = together(Policy::Model, chosen.workers, kept.collect());
+        let way = Way { own: Some(Box::new((compiled, program))), ..way };
         Ok((way, Compared { keeps: chosen.kept(), tries: tried.len(), ..compared }))
     }
 
@@ -230,7 +235,7 @@ impl<'a> Bench<'a> {
         let each = each.flat_map(|(stages, n)| stages.iter().map(|it| (*it, *n as usize)));
         let caps: BTreeMap<usize, usize> = each.collect();
         let workers = caps.values().sum::<usize>().clamp(1, CROWD * self.wanted.cores);
-        Way { apart: true, workers, caps, kept: Vec::new() }
+        Way { apart: true, workers, caps, kept: Vec::new(), own: None }
     }
 
     /// Threads of each step that can have several.
@@ -242,7 +247,8 @@ impl<'a> Bench<'a> {
 
     fn begun(&self, way: &Way) -> Result<Run, Failure> {
         let all = self.wanted.memory.unwrap_or_else(machine::default_memory);
-        let memory = if way.kept.is_empty() { all } else { reserve(self.compiled, all) };
+        let compiled = way.own.as_ref().map_or(self.compiled, |it| &it.0);
+        let memory = if way.kept.is_empty() { all } else { reserve(compiled, all) };
         let options = runtime::Options {
             workers: way.workers,
             readers: under_way::readers(way.workers),
@@ -260,8 +266,12 @@ impl<'a> Bench<'a> {
         Ok(run)
     }
 
-    fn program(&self, way: &Way) -> &Program {
-        if way.apart { &self.apart } else { &self.program }
+    fn program<'b>(&'b self, way: &'b Way) -> &'b Program {
+        match &way.own {
+            Some(own) => &own.1,
+            None if way.apart => &self.apart,
+            None => &self.program,
+        }
     }
 
     /// Runs what keeps values through its first epoch; what is to be told where that takes longer
@@ -339,7 +349,7 @@ fn together(policy: Policy, workers: usize, kept: Vec<CachePoint>) -> (Way, Comp
         records_per_second: 0.0,
         note: None,
     };
-    (Way { apart: false, workers, caps: BTreeMap::new(), kept }, compared)
+    (Way { apart: false, workers, caps: BTreeMap::new(), kept, own: None }, compared)
 }
 
 /// The stages that do a step.

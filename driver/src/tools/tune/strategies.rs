@@ -9,18 +9,19 @@ use crate::{
         compiled::Compiled,
         keep::reserve,
         lock::Chosen,
-        run::{self, Sampling, Stop, cache_point, sample},
-        sampled::Sampled,
+        rewritten::Rewriting,
+        run::{Sampling, Stop, sample},
+        sampled::{Sampled, SampledValue},
         samples::{self, SampleProgress},
-        store::{About, DiskOptions, Inputs},
+        store::{DiskOptions, Inputs},
     },
     tools::{
         tune::{Wanted, strategies::trial::Trial},
-        view::Circumstances,
+        view::{Circumstances, Planned},
     },
 };
 use compiler::{
-    caches::{Choice, Pin},
+    caches::{Candidate, Choice, Pin},
     estimate::{Kept, Row, Strategies, View},
 };
 use model::strategy::Objective;
@@ -57,10 +58,8 @@ pub struct Asked {
 pub struct Found {
     /// All strategies, with the rates of those that were run.
     pub strategies: Strategies,
-    /// What they were looked at for.
-    pub view: View,
-    /// The pipeline with the costs that were measured.
-    pub compiled: Compiled,
+    /// The pipeline with the costs that were measured, and what it was looked at for.
+    pub planned: Planned,
     /// What a sample says.
     pub sampled: Sampled,
     /// The best of those that were run, for a lock.
@@ -96,24 +95,32 @@ pub fn strategies(
 ) -> Result<Found, Failure> {
     let begun = Instant::now();
     let wanted = &asked.wanted;
-    let mut program = compiled.program.clone();
-    samples::resolve(&mut program, progress)?;
-    let memory = wanted.memory();
-    let sampling = Sampling {
-        seconds: wanted.seconds * SAMPLE,
-        seed: 0,
-        workers: wanted.cores,
-        memory,
-        stop: stop.clone(),
-    };
-    let sampled = sample(compiled, &program, &sampling)?;
+    let mut programs: Vec<Part> = Vec::new();
+    let all = [compiled.clone()].into_iter().chain(compiled.alternatives());
+    let all: Vec<Compiled> = all.collect();
+    for it in &all {
+        let mut program = it.program.clone();
+        samples::resolve(&mut program, progress)?;
+        let sampling = Sampling {
+            seconds: wanted.seconds * SAMPLE / all.len() as f64,
+            seed: 0,
+            workers: wanted.cores,
+            memory: wanted.memory(),
+            stop: stop.clone(),
+        };
+        let known: Vec<SampledValue> =
+            programs.iter().flat_map(|it| it.sampled.values.clone()).collect();
+        let sampled = sample(it, &program, &sampling, &known)?;
+        programs.push(Part { rewriting: it.rewriting.clone(), program, sampled });
+    }
     let inputs = {
         let options = runtime::Options::default();
-        let run = runtime::start(&program, &*compiled.kernels()?, &options)?;
+        let run = runtime::start(&programs[0].program, &*compiled.kernels()?, &options)?;
         Inputs::of(&run, asked.disk.as_ref().is_some_and(|it| it.verify_inputs))?
     };
     if let Some(disk) = &asked.disk {
-        sampled.write(&disk.folder, compiled, inputs.hash());
+        let all = all.iter().zip(&programs);
+        all.for_each(|(it, part)| part.sampled.write(&disk.folder, it, inputs.hash()));
     }
     let circumstances = Circumstances {
         consumer: wanted.consumer,
@@ -123,21 +130,28 @@ pub fn strategies(
         disk: asked.disk.clone(),
         host: wanted.host.clone(),
         objective: wanted.objective,
-        sampled: Some(sampled.clone()),
+        sampled: Some(programs[0].sampled.clone()),
+        // What is excluded stays so; what is cached is looked at anew.
+        lock: asked.lock.as_ref().map(|it| Chosen { keep: Vec::new(), ..it.clone() }),
         ..Circumstances::default()
     };
-    let compiled = compiled.clone().under(&circumstances);
-    let view = compiled.view(&circumstances, progress)?;
+    let part = |it: &Compiled| programs.iter().find(|part| part.rewriting == it.rewriting);
+    let known = |it: &Compiled, _: Option<&Inputs>| {
+        let sampled = Some(part(it)?.sampled.clone());
+        Some(Circumstances { sampled, ..circumstances.clone() })
+    };
+    let planned = compiled.clone().planned_by(&circumstances, &known, progress)?;
     let none = || Failure::Program("the costs of the steps are not known".to_owned());
-    let mut strategies = compiled.strategies(&circumstances, &view)?.ok_or_else(none)?;
-    let bench = Bench { compiled: &compiled, program: &program, asked, stop, inputs: &inputs };
+    let mut strategies = planned.strategies(wanted.epochs)?.ok_or_else(none)?;
+    let bench = Bench { planned: &planned, programs: &programs, asked, stop, inputs: &inputs };
     let left = wanted.seconds - begun.elapsed().as_secs_f64();
-    let Rates { rates, notes } = bench.rates(&strategies, (&circumstances, &view), left)?;
+    let Rates { rates, notes } = bench.rates(&strategies, left)?;
     for (row, rate) in rates {
         strategies.rows[row].measured = Some(rate);
     }
-    let best = best(&strategies, (wanted.objective, &compiled));
-    Ok(Found { best, view, sampled, notes, compiled: compiled.clone(), strategies })
+    let best = best(&strategies, (wanted.objective, &planned.compiled));
+    let sampled = programs.swap_remove(0).sampled;
+    Ok(Found { best, sampled, notes, planned, strategies })
 }
 
 /// The best of those that were run, as a lock says it. They come in the order of the model, which is left for a gain beyond
@@ -173,13 +187,28 @@ fn cost(row: &Row, all: &Strategies, (objective, records): (Objective, f64)) -> 
     }
 }
 
+/// An alternative that is tried.
+struct Part {
+    rewriting: Rewriting,
+    /// With the sets of pictures that it names as files.
+    program: Program,
+    sampled: Sampled,
+}
+
 /// What is tried, and how.
 struct Bench<'a> {
-    compiled: &'a Compiled,
-    program: &'a Program,
+    planned: &'a Planned,
+    programs: &'a [Part],
     asked: &'a Asked,
     stop: &'a Stop,
     inputs: &'a Inputs,
+}
+
+/// One of the alternatives, as it runs.
+#[derive(Clone, Copy)]
+struct Runs<'a> {
+    compiled: &'a Compiled,
+    program: &'a Program,
 }
 
 /// Records in a second of the rows that were run, and what is to be told.
@@ -190,22 +219,29 @@ struct Rates {
 
 impl Bench<'_> {
     /// Runs what is tried in about so many seconds.
-    fn rates(
-        &self,
-        all: &Strategies,
-        (circumstances, view): (&Circumstances, &View),
-        seconds: f64,
-    ) -> Result<Rates, Failure> {
+    fn rates(&self, all: &Strategies, seconds: f64) -> Result<Rates, Failure> {
         let tried = self.wanted(all);
         // A pass to fill, and so many to measure, each of which is no longer.
         let each = seconds / (tried.len() * (1 + ROUNDS)).max(1) as f64;
         let each = each.clamp(FILL_SECONDS.1, FILL_SECONDS.0);
-        let mut trials: Vec<(Option<usize>, Trial)> = Vec::new();
+        let mut trials: Vec<(Option<usize>, Trial<'_>)> = Vec::new();
         for (row, lock) in tried {
-            let known = Circumstances { lock: Some(lock), ..circumstances.clone() };
-            let choices = self.compiled.chosen(&known, view)?;
-            let trial = Trial::new(self, (choices, each), trials.first().map(|it| &it.1))?;
-            trials.push((row, trial));
+            let lock = Some(lock);
+            // What the lock says may be in any of them.
+            let plans = match row {
+                Some(row) => vec![self.planned.plan(&all.rows[row])],
+                None => self.planned.plans().collect(),
+            };
+            let choices = |(compiled, of, view): &(&Compiled, &Circumstances, &View)| {
+                let known = Circumstances { lock: lock.clone(), ..(*of).clone() };
+                compiled.chosen(&known, view)
+            };
+            let found = plans.iter().map(|it| Ok((it.0, choices(it)?)));
+            let mut found: Vec<Result<(&Compiled, Vec<Choice>), Failure>> = found.collect();
+            let first = found.iter().position(Result::is_ok).unwrap_or(0);
+            let (compiled, choices) = found.swap_remove(first)?;
+            let first = trials.first().map(|it| &it.1);
+            trials.push((row, Trial::new(self, self.runs(compiled), (choices, each), first)?));
         }
         for _ in 0..ROUNDS {
             for (_, trial) in &mut trials {
@@ -221,7 +257,9 @@ impl Bench<'_> {
     fn wanted(&self, all: &Strategies) -> Vec<(Option<usize>, Chosen)> {
         let lock = |row: &Row| {
             let keep = pins(row);
-            let forbid = if keep.is_empty() { self.values() } else { Vec::new() };
+            let own = self.planned.plan(row).0;
+            let names = || own.candidates().iter().map(Candidate::value_name).collect();
+            let forbid = if keep.is_empty() { names() } else { Vec::new() };
             Chosen { keep, forbid, workers: self.asked.wanted.cores, ..Chosen::default() }
         };
         let rows = all.rows.iter().enumerate();
@@ -234,17 +272,16 @@ impl Bench<'_> {
         tried
     }
 
-    /// The names of all values that could be kept.
-    fn values(&self) -> Vec<String> {
-        let plan = &self.compiled.optimised.plan;
-        let found = compiler::caches::candidates(plan, &stdlib::library(), (None, 0.0));
-        found.unwrap_or_default().iter().map(compiler::caches::Candidate::value_name).collect()
+    fn runs<'b>(&'b self, compiled: &'b Compiled) -> Runs<'b> {
+        let is_it = |it: &&Part| it.rewriting == compiled.rewriting;
+        let part = self.programs.iter().find(is_it).expect("each of them was sampled");
+        Runs { compiled, program: &part.program }
     }
 
-    fn options(&self, keeps: bool) -> runtime::Options {
+    fn options(&self, runs: Runs<'_>, keeps: bool) -> runtime::Options {
         let cores = self.asked.wanted.cores;
         let all = self.asked.wanted.memory();
-        let memory = if keeps { reserve(self.compiled, all) } else { all };
+        let memory = if keeps { reserve(runs.compiled, all) } else { all };
         runtime::Options {
             workers: cores,
             readers: model::under_way::readers(cores),
@@ -254,15 +291,5 @@ impl Bench<'_> {
             process_memory: None,
             ..runtime::Options::default()
         }
-    }
-
-    /// Records of a chunk.
-    fn records(&self, chunk: &runtime::Chunk) -> u64 {
-        run::records_of(self.program, chunk) as u64
-    }
-
-    /// Where a choice is kept on disk, in a folder of these trials alone.
-    fn about(&self, choice: &Choice) -> About {
-        About::new(self.compiled, &choice.candidate, self.inputs)
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn run(
     for note in &found.notes {
         talk.say(&format!("{name}: {note}"));
     }
-    let explained = found.compiled.explanation(found.view);
+    let explained = found.planned.explanation();
     let text = match args.csv {
         true => explained.strategies_csv(&found.strategies),
         false => explained.strategies(&found.strategies),

@@ -1,7 +1,10 @@
 //! One strategy that is run: filled once, then measured by turns.
 
-use super::{Bench, cache_point};
-use crate::session::{run::cache_of, store::DiskOptions};
+use super::{Bench, Runs};
+use crate::session::{
+    run::{cache_of, cache_point, records_of},
+    store::{About, DiskOptions},
+};
 use compiler::caches::Choice;
 use runtime::{CachePoint, Failure, Step};
 use std::{
@@ -18,7 +21,8 @@ const TICK: Duration = Duration::from_millis(20);
 const TABLE_BYTES: u64 = 64 << 20;
 
 /// A strategy that is run.
-pub(super) struct Trial {
+pub(super) struct Trial<'a> {
+    runs: Runs<'a>,
     points: Vec<CachePoint>,
     /// Records that a pass takes: those that the first one gave.
     records: u64,
@@ -39,10 +43,11 @@ impl Drop for Folder {
     }
 }
 
-impl Trial {
+impl<'a> Trial<'a> {
     /// Fills what is kept of the first records: as many as `first` has taken, or as come in so many seconds.
     pub(super) fn new(
         bench: &Bench<'_>,
+        runs: Runs<'a>,
         (choices, seconds): (Vec<Choice>, f64),
         first: Option<&Self>,
     ) -> Result<Self, Failure> {
@@ -59,14 +64,15 @@ impl Trial {
                 (&folder, &bench.asked.disk, choice.is_on_disk())
             {
                 let disk = DiskOptions { folder: folder.0.clone(), ..disk.clone() };
-                let opened = disk.open(&bench.about(choice), TABLE_BYTES);
+                let opened = disk
+                    .open(&About::new(runs.compiled, &choice.candidate, bench.inputs), TABLE_BYTES);
                 note = note.or(opened.notes.into_iter().next());
                 store = opened.store;
             }
             let cache = cache_of(choice, choice.limit, store);
             points.push(cache_point(&choice.candidate, Arc::new(cache)));
         }
-        let mut new = Self { points, records: u64::MAX, rates: Vec::new(), note, folder };
+        let mut new = Self { runs, points, records: u64::MAX, rates: Vec::new(), note, folder };
         let records = first.map_or(u64::MAX, |it| it.records);
         let (taken, _) = new.pass(bench, (records, seconds))?;
         new.records = taken.max(1);
@@ -97,15 +103,16 @@ impl Trial {
         bench: &Bench<'_>,
         (records, seconds): (u64, f64),
     ) -> Result<(u64, f64), Failure> {
-        let kernels = bench.compiled.kernels()?;
-        let options = bench.options(!self.points.is_empty());
-        let mut run = runtime::start(bench.program, &*kernels, &options)?;
+        let Runs { compiled, program } = self.runs;
+        let kernels = compiled.kernels()?;
+        let options = bench.options(self.runs, !self.points.is_empty());
+        let mut run = runtime::start(program, &*kernels, &options)?;
         run.keep(&self.points)?;
         bench.stop.arm(Some(run.stopper()))?;
         let (begun, mut taken) = (Instant::now(), 0);
         while taken < records && begun.elapsed().as_secs_f64() < seconds || taken == 0 {
             match run.step(Some(TICK)) {
-                Step::Chunk(chunk) => taken += bench.records(&chunk),
+                Step::Chunk(chunk) => taken += records_of(program, &chunk) as u64,
                 Step::Waiting => {}
                 Step::EpochEnd(_) | Step::Over => break,
                 Step::Failed(failure) => return Err(failure),
