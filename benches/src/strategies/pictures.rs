@@ -1,7 +1,7 @@
 //! PRESTO's CV pipeline on real pictures, and the ways that there are to keep something of it.
 
-use super::site::{Pace, Pin, Site, Target, Tier, Told, compiled, in_words};
-use crate::trial::{Virtual, median};
+use super::site::{Folder, Pace, Pin, Site, Target, Tier, Told, compiled, in_words};
+use crate::trial::{self, Virtual, Way, median};
 use compiler::caches::Choice;
 use driver::Compiled;
 use plan::{Codec, Compressor};
@@ -98,9 +98,49 @@ pub(crate) struct Pictures {
 
 /// Where they are.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let folder =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/images/imagenet");
-    folder.exists().then_some(folder)
+    data("imagenet")
+}
+
+/// A folder of images.
+fn data(name: &str) -> Option<PathBuf> {
+    let all = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/images");
+    Some(all.join(name)).filter(|it| it.exists())
+}
+
+/// A format of large images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Large {
+    Jpg,
+    /// Of 16 bits a sample.
+    Png,
+}
+
+/// Files that are made of a photograph.
+const COPIES: usize = 6;
+
+impl Large {
+    fn extension(self) -> &'static str {
+        if self == Self::Jpg { "jpg" } else { "png" }
+    }
+
+    fn decoder(self) -> &'static str {
+        if self == Self::Jpg { "decode_jpeg" } else { "decode_png" }
+    }
+
+    /// A program that makes them of photographs. A camera's noise makes a PNG of them as large as those of Cube++ (17.4 MB),
+    /// and a quality a JPEG (0.52 MB).
+    fn made_of(self, photographs: &str) -> String {
+        let encoded = match self {
+            Self::Jpg => "encode_jpeg(image, quality: 85)",
+            Self::Png => {
+                "encode_png(u16(f32(image) * 256.0 + random_uniform([1728, 2592, 3], high: 32.0)))"
+            }
+        };
+        format!(
+            "pipeline p = files(\"{photographs}\") \
+             |> map {{ image: decode_jpeg(bytes) |> resize(1728, 2592) }} |> map {{ file: {encoded} }}"
+        )
+    }
 }
 
 /// The pipeline of the paper on the files of a pattern, after which `end` follows.
@@ -129,15 +169,40 @@ impl Pictures {
         Self::of(|compiled, n| Site::of(compiled, n).with_codecs(SAMPLE))
     }
 
+    /// Images of the extents and bytes of Cube++, made of photographs: those of PRESTO's CV2 pipelines.
+    pub(crate) fn large(format: Large, into: &Folder) -> Option<Self> {
+        let photographs = data("hires_jpg")?.display().to_string();
+        let made = compiled(&format.made_of(&format!("{photographs}/*.jpg")), &[]);
+        let chunks = trial::start(&made.program, &Way::workers(driver::cores()), 0..1);
+        let mut files = 0;
+        for chunk in chunks.map(|it| it.expect("they can be made")) {
+            for row in 0..chunk.rows {
+                for _ in 0..COPIES {
+                    let path = into.0.join(format!("{files}.{}", format.extension()));
+                    fs::write(path, chunk.columns[0].row(row).as_text()).expect("there is room");
+                    files += 1;
+                }
+            }
+        }
+        let pattern = format!("{}/*.{}", into.0.display(), format.extension());
+        let text = text(&pattern, &format!(" |> batch({BATCH})"));
+        let text = text.replace("decode_jpeg", format.decoder());
+        let site = |compiled, n| Site::measured(compiled, n, SECONDS).with_codecs(SAMPLE);
+        Some(Self::of_text(&text, files, site))
+    }
+
     fn of(site: impl Fn(Compiled, u64) -> Site) -> Option<Self> {
         let folder = folder()?;
         let text = text(&format!("{}/*.JPEG", folder.display()), &format!(" |> batch({BATCH})"));
-        let n = count(&folder);
-        let usual = compiled(&text, &[]);
+        Some(Self::of_text(&text, count(&folder), site))
+    }
+
+    fn of_text(text: &str, n: u64, site: impl Fn(Compiled, u64) -> Site) -> Self {
+        let usual = compiled(text, &[]);
         let alternatives = usual.alternatives();
         let all: Vec<Compiled> = [usual].into_iter().chain(alternatives).collect();
         assert_eq!(all.len(), FORMS.len(), "there is an alternative for each form");
-        Some(Self { sites: all.into_iter().map(|it| site(it, n)).collect() })
+        Self { sites: all.into_iter().map(|it| site(it, n)).collect() }
     }
 
     pub(crate) fn site(&self, form: Form) -> &Site {

@@ -26,6 +26,8 @@ pub(crate) fn rows() -> Vec<Row> {
     let (mut most, mut seen, mut figures) = (0.0_f64, 0.0_f64, Vec::new());
     let (mut shares, mut inside) = ((0.0_f64, String::new()), Vec::new());
     for sigma in SIGMAS {
+        // What a record costs besides.
+        let besides = driver::cores() as f64 * 1e9 / Sizes { seed: 0, sigma }.looked(0.0).rate;
         for seed in 0..SEEDS {
             let sizes = Sizes { seed, sigma };
             let sample = sizes.sample();
@@ -34,10 +36,9 @@ pub(crate) fn rows() -> Vec<Row> {
             most = if off.abs() > most.abs() { off } else { most };
             seen = seen.max(sample.part);
             figures.push(format!("{:+.1}", off * 100.0));
-            let is_in = |it: Interval, of_element: f64| {
-                (it.mean - mean * of_element).abs() <= it.half_width
-            };
-            inside.extend([is_in(sample.bytes, 8.0), is_in(sample.cpu_ns, ELEMENT_NS)]);
+            let is_in = |it: Interval, right: f64| (it.mean - right).abs() <= it.half_width;
+            let cpu_ns = mean * ELEMENT_NS + besides;
+            inside.extend([is_in(sample.bytes, mean * 8.0), is_in(sample.cpu_ns, cpu_ns)]);
             for (share, disk) in sample.shares.iter().zip(DISKS) {
                 let right = right_share(mean, disk);
                 if (share - right).abs() > shares.0 {
@@ -105,7 +106,7 @@ struct Sample {
 impl Sizes {
     /// A value that takes time and bytes as the size of its record says. A size is made of the number of the record: two
     /// numbers of a generator (Park and Miller), and a normal one of them (Box and Muller).
-    fn text(&self) -> String {
+    fn text(&self, element_ns: f64) -> String {
         let Self { seed, sigma } = self;
         let first = seed * 7919 + 1;
         format!(
@@ -114,7 +115,7 @@ impl Sizes {
              |> map {{ u: f64(a * 48271 % 2147483647 + 1), w: f64(a * 69621 % 2147483647) }} \
              |> map {{ n: i64(exp({sigma:?} * sqrt(-2.0 * log(u / 2147483648.0)) \
              * cos(w / 2147483648.0 * 6.283185307179586)) * {ELEMENTS:?}) + 1 }} \
-             |> map {{ v: busy(arange(n), time: f64(n) * {ELEMENT_NS:?} / 1000000000.0) }} |> map {{ x: v[0] }}"
+             |> map {{ v: busy(arange(n), time: f64(n) * {element_ns:?} / 1000000000.0) }} |> map {{ x: v[0] }}"
         )
     }
 
@@ -132,16 +133,24 @@ impl Sizes {
     }
 
     fn sample(&self) -> Sample {
-        let compiled = compiled(&self.text(), &[]);
+        self.looked(ELEMENT_NS)
+    }
+
+    /// What is told where an element takes so long.
+    fn looked(&self, element_ns: f64) -> Sample {
+        let compiled = compiled(&self.text(element_ns), &[]);
         let (workers, stop) = (driver::cores(), Stop::default());
         let (memory, seed) = (trial::MEMORY, self.seed as u32);
         let sampling = Sampling { seconds: SECONDS, seed, workers, memory, stop };
         let sampled = driver::sample(&compiled, &compiled.program, &sampling, &[]);
-        let sampled = sampled.expect("it can be run");
+        let mut sampled = sampled.expect("it can be run");
         let part = sampled.records as f64 / RECORDS as f64;
         let is_value = |it: &&SampledValue| it.value.ends_with(".busy");
-        let value = sampled.values.iter().find(is_value).expect("it is looked at");
-        let (bytes, cpu_ns) = (value.bytes, value.cpu_ns);
+        // One that costs nothing is not looked at.
+        let value = sampled.values.iter().find(is_value);
+        let (bytes, cpu_ns) = value.map_or_else(Default::default, |it| (it.bytes, it.cpu_ns));
+        // What a share is without codecs is known.
+        sampled.values.iter_mut().for_each(|it| it.codecs.clear());
         let of = Circumstances { sampled: Some(sampled.clone()), ..Circumstances::default() };
         let mut site = Site::of(compiled.under(&of), RECORDS);
         site.sampled = Some(sampled);

@@ -468,7 +468,10 @@ impl<'a> Shop<'a> {
     /// The linear program of what is thought of for each stage.
     pub(super) fn program(&self, picks: &[Group], all: &[Choice]) -> Program {
         let (rows, (runs, epochs)) = (self.base.len(), self.times());
-        let most = self.base[..self.limits.len()].iter().copied().fold(1e-9, f64::max);
+        // Longer than anything takes, be it on the slowest disk.
+        let ways = self.ways.iter().flatten().map(|it| &it.way);
+        let taken = ways.flat_map(|it| it.warm.iter().chain(&it.fill).chain(&it.again));
+        let most = self.base.iter().chain(taken).copied().fold(1e-9, f64::max);
         let nothing = |group: &Group| {
             // What the lock names is kept as far as there is room.
             let is_pinned = |it: &usize| self.occasion.pins(&all[*it].candidate.value_name());
