@@ -35,6 +35,9 @@ pub struct Strategies {
     pub passes: f64,
     /// Runs.
     pub runs: f64,
+    /// Whether some of the values lie on disk already.
+    #[serde(skip)]
+    pub finds: bool,
     /// What the one that is chosen is the best for.
     #[serde(skip)]
     pub objective: Objective,
@@ -163,6 +166,7 @@ pub fn strategies(library: &Library, all: &[Alternative<'_>]) -> Option<Strategi
         rows,
         passes: occasion.passes,
         runs: occasion.runs(),
+        finds: shops.iter().flatten().any(|it| it.0.iter().any(|it| occasion.on_disk(it) > 0.0)),
         objective: occasion.objective,
         bound,
         turns: plans.turns(best),

@@ -60,19 +60,30 @@ impl<'a> Told<'a> {
 }
 
 impl Told<'_> {
-    /// `90 epochs on 2 cores, 4.3 GB of memory`
+    /// `90 epochs on 2 cores, 4.3 GB of memory`; where little of that is left for the cache, how much.
     pub(super) fn occasion(&self) -> String {
         let Self { outlook, found, .. } = self;
         let epochs = things(found.passes.round() as u64, "epoch", "epochs");
         let machine = &outlook.machine;
         let cores = super::figures::things(machine.cores, "core");
         let memory = bytes(Figure::exact(machine.memory_bytes));
+        // Where that is all, it goes without saying.
+        let left = outlook
+            .budget
+            .map(|it| it.left())
+            .filter(|it| *it < outlook.machine.memory_bytes as u64 / 2);
+        let left = left.map_or(String::new(), |it| {
+            format!(
+                " (after what a run needs itself, {} for the cache)",
+                bytes(Figure::exact(it as f64))
+            )
+        });
         let disk = outlook.budget.and_then(|it| it.disk);
         let disk = disk.map_or(String::new(), |it| {
             let speed = Figure::exact(1e9 / it.read_ns(machine));
             format!(", a cache folder that is read at {}/s", bytes(speed))
         });
-        format!("{epochs} on {cores}, {memory} of memory{disk}")
+        format!("{epochs} on {cores}, {memory} of memory{left}{disk}")
     }
 
     /// What is chosen for, if not for the time of all epochs: `, for the highest rate of later epochs`.
@@ -109,9 +120,7 @@ impl Told<'_> {
         let mut table: Vec<Vec<Cell>> = vec![
             head.map(|(at, it)| if at < 2 { Cell::left(it) } else { Cell::right(it) }).collect(),
         ];
-        let is_shown = |(at, it): &(usize, &Row)| *at < SHOWN || it.chosen || it.kept.is_empty();
-        let shown = rows.iter().enumerate().filter(is_shown).map(|it| it.1);
-        table.extend(shown.map(|it| self.row(it)));
+        table.extend(shown(rows).map(|it| self.row(it)));
         table
     }
 
@@ -163,7 +172,8 @@ impl Told<'_> {
     /// What the table does not say by itself.
     fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes = Vec::new();
-        let mut all = self.found.rows.iter().flat_map(|it| &it.kept);
+        let turns = self.found.turns.iter().flat_map(|it| &it.kept);
+        let mut all = shown(&self.found.rows).flat_map(|it| &it.kept).chain(turns);
         if let Some(index) = all.find(|it| it.index) {
             let text = format!(
                 "`{}`: positions in an encoded image, so that parts which are not used are not decoded",
@@ -172,8 +182,15 @@ impl Told<'_> {
             notes.push(("index", text));
         }
         if self.found.runs > 1.0 {
-            let text = "what is on disk is found by later runs; each begins with empty memory, which adds to the total";
-            notes.push(("runs", text.to_owned()));
+            let text = format!(
+                "with a cache folder, {:.0} runs are assumed: later ones find what is on disk, and begin with empty memory",
+                self.found.runs
+            );
+            notes.push(("runs", text));
+        }
+        if self.found.finds {
+            let text = "values that the cache folder has already are read in the first epoch, not computed";
+            notes.push(("first epoch", text.to_owned()));
         }
         for (at, Reversal { without, kept: other }) in self.found.reversals.iter().enumerate() {
             let text = format!(
@@ -225,6 +242,12 @@ impl Told<'_> {
     }
 }
 
+/// The rows that are shown.
+fn shown(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    let is_shown = |(at, it): &(usize, &Row)| *at < SHOWN || it.chosen || it.kept.is_empty();
+    rows.iter().enumerate().filter(is_shown).map(|it| it.1)
+}
+
 /// What the rows are compared by, besides their bytes and times.
 fn measure(found: &Strategies) -> Option<&'static str> {
     let has = |it: fn(&Row) -> Option<f64>| found.rows.iter().any(|row| it(row).is_some());
@@ -251,20 +274,21 @@ pub(super) fn kept(all: &[Kept]) -> String {
     }
     let one = |it: &Kept| {
         let form = |of: &Form| {
-            let place = match of.tier {
-                Tier::Memory => "in memory",
-                Tier::Both => "in memory and on disk",
-                Tier::Disk => "on disk",
-            };
             let codec = match of.figures.codec {
                 Codec::NONE => String::new(),
                 codec => format!("{codec} "),
             };
-            match of.share {
-                it if it < NO_SHARE => None,
-                it if it > 1.0 - NO_SHARE => Some(format!("{codec}{place}")),
-                it => Some(format!("{codec}{} {place}", percent(it))),
-            }
+            let share = match of.share {
+                it if it < NO_SHARE => return None,
+                it if it > 1.0 - NO_SHARE => String::new(),
+                it => format!("{} ", percent(it)),
+            };
+            Some(match of.tier {
+                Tier::Memory => format!("{codec}{share}in memory"),
+                Tier::Disk => format!("{codec}{share}on disk"),
+                // What is in memory as well is not encoded there.
+                Tier::Both => format!("{share}in memory and {codec}on disk"),
+            })
         };
         let forms: Vec<String> = it.forms.iter().filter_map(form).collect();
         format!("{} {}", it.value, forms.join(", "))

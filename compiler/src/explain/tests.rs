@@ -236,6 +236,7 @@ fn strategies(rows: Vec<Row>) -> Strategies {
         rows,
         passes: 90.0,
         runs: 1.0,
+        finds: false,
         objective: Objective::Rate,
         bound: None,
         turns: Vec::new(),
