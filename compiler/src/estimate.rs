@@ -13,14 +13,14 @@ mod steps;
 mod strategies;
 mod strategy;
 
-pub use alternatives::{Alternative, best_alternative};
+pub use alternatives::{Alternative, best_alternative, out_of_reach};
 pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
 pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Requests, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 pub use strategies::{Axis, Kept, Reversal, Row, Strategies, Turn, strategies};
-pub use strategy::{choose, out_of_reach};
+pub use strategy::choose;
 
 use crate::{
     analysis::role::{Role, role},

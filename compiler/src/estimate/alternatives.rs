@@ -6,7 +6,7 @@
 use super::{
     Estimate,
     outlook::View,
-    strategy::{Found, SAME, Shop},
+    strategy::{Found, SAME, Shop, records},
 };
 use crate::caches::{Candidate, Choice, Occasion};
 use model::{
@@ -77,6 +77,20 @@ pub(super) fn best_of(
         }
     }
     best.map_or(0, |it| it.0)
+}
+
+/// The most records per second that can be reached, where the occasion asks for more.
+pub fn out_of_reach(
+    plan: &Plan,
+    library: &Library,
+    (estimate, view): (&Estimate, &View),
+    (candidates, occasion): (&[Candidate], &Occasion),
+) -> Option<f64> {
+    let Objective::Bytes(wanted) = occasion.objective else { return None };
+    let (all, shop) = Alternative { plan, estimate, view, candidates, occasion }.shop(library)?;
+    let fastest = shop.search_for(Objective::Rate, &shop.none(), &all)?;
+    let most = shop.outputs / fastest.strategy.later_s * records(estimate);
+    (most < wanted).then_some(most)
 }
 
 impl Shop<'_> {

@@ -6,7 +6,6 @@
 
 use super::{
     Estimate,
-    alternatives::Alternative,
     outlook::{View, epoch, filling, observed, warm},
 };
 use crate::caches::{Candidate, Choice, Form, Occasion, PLAIN, PinnedBy, SHARE_MIN, Tier, codecs};
@@ -50,22 +49,8 @@ pub fn choose(
     all
 }
 
-/// The most records per second that can be reached, where the occasion asks for more.
-pub fn out_of_reach(
-    plan: &Plan,
-    library: &Library,
-    (estimate, view): (&Estimate, &View),
-    (candidates, occasion): (&[Candidate], &Occasion),
-) -> Option<f64> {
-    let Objective::Bytes(wanted) = occasion.objective else { return None };
-    let (all, shop) = Alternative { plan, estimate, view, candidates, occasion }.shop(library)?;
-    let fastest = shop.search_for(Objective::Rate, &shop.none(), &all)?;
-    let most = shop.outputs / fastest.strategy.later_s * records(estimate);
-    (most < wanted).then_some(most)
-}
-
 /// Records of an output.
-fn records(estimate: &Estimate) -> f64 {
+pub(super) fn records(estimate: &Estimate) -> f64 {
     estimate.batch_rows.unwrap_or(1.0)
 }
 
@@ -356,7 +341,7 @@ impl<'a> Shop<'a> {
     }
 
     /// What is thought of first: nothing is kept, or what a lock names.
-    fn none(&self) -> Picks {
+    pub(super) fn none(&self) -> Picks {
         let is_pinned = !self.occasion.pinned.is_empty();
         let first =
             |groups: &Vec<Group>| groups.first().filter(|_| is_pinned).cloned().unwrap_or_default();
@@ -364,7 +349,12 @@ impl<'a> Shop<'a> {
     }
 
     /// The best for an objective, beginning with some picks, of which there must be a solution.
-    fn search_for(&self, objective: Objective, from: &Picks, all: &[Choice]) -> Option<Found> {
+    pub(super) fn search_for(
+        &self,
+        objective: Objective,
+        from: &Picks,
+        all: &[Choice],
+    ) -> Option<Found> {
         let is_pinned = !self.occasion.pinned.is_empty();
         let mut best = self.found(objective, from.clone(), all)?;
         for _ in 0..ROUNDS {

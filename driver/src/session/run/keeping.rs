@@ -199,6 +199,10 @@ pub(super) fn better(
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Option<Compiled>, Failure> {
     let alternatives = compiled.alternatives();
+    // What is cached of the only plan is chosen when that begins.
+    if alternatives.is_empty() {
+        return Ok(None);
+    }
     let looking =
         Looking { seconds: looking.seconds / (alternatives.len() + 1) as f64, ..looking.clone() };
     let mut all: Vec<(Option<&Compiled>, Asked, Looked)> = Vec::new();
