@@ -33,7 +33,7 @@ pub use session::{
     indices::keep_indices,
     load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text},
     lock::{self, Lock},
-    machine::{cores, default_memory, real_cores, survive_file_size_limit},
+    machine::{cores, default_memory, real_cores, say_what_is_lost, survive_file_size_limit},
     measured::Profile,
     message::{Drawing, drawn},
     options::RunOptions,

@@ -34,6 +34,7 @@ pub(crate) enum Exit {
 
 fn main() -> ExitCode {
     driver::survive_file_size_limit();
+    driver::say_what_is_lost(Exit::Io as i32);
     let cli = match built::command_line() {
         Ok(Some(cli)) => cli,
         Ok(None) => Cli::read(),

@@ -469,3 +469,29 @@ fn a_lock_says_where_and_how_values_are_cached() {
     refused(("disk", "gzip", 1.0), &["--cache", "kept"], "unknown codec `gzip`");
     refused(("memory", "lz4", 1.2), &[], "expected 0 to 1");
 }
+
+#[test]
+fn what_the_system_holds_is_used_where_it_lies() {
+    let mut site = Site::new("in-place");
+    let large = ["--set", "side=128"];
+    site.plain_with(&large);
+    site.kept(&large);
+    for workers in ["1", "3"] {
+        let again = site.kept(&[&large[..], &["--workers", workers]].concat());
+        assert_eq!((figure(&again, "hits"), figure(&again, "damaged")), (80, 0), "{again:#?}");
+    }
+    // Another program empties the file while it is used: that is said, or nobody has noticed.
+    let base = ["run", "p.pipe", "--set", "data=data", "--set", "side=128", "--epochs", "100000"];
+    let more = ["--cache", "kept", "--memory", "80MiB"];
+    let mut command = site.folder.command(&[&base[..], &more].concat());
+    let run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(700));
+    let emptied = site.kept_files(".seg");
+    emptied.iter().for_each(|it| fs::write(it, b"").unwrap());
+    let ended = Printed::of(&run.wait_with_output().unwrap());
+    assert_eq!(ended.code, 5, "{ended:#?}");
+    assert!(ended.err.contains("another program has changed"), "{ended:#?}");
+    let again = site.kept(&large);
+    assert!(figure(&again, "damaged") > 0, "{again:#?}");
+    assert_eq!(figure(&site.kept(&large), "damaged"), 0);
+}

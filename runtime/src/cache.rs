@@ -10,6 +10,7 @@
 pub mod codec;
 mod counter;
 mod disk;
+mod mapped;
 mod record;
 mod room;
 mod segment;

@@ -178,8 +178,11 @@ pub(crate) fn is_beyond(panic: &(dyn Any + Send)) -> bool {
     panic.downcast_ref::<Exhausted>().is_some_and(|it| it.used.is_some())
 }
 
-/// The failure that a task was unwound with, where it was for want of memory; its stage is not named.
+/// The failure that a task was unwound with, where it is one or it was for want of memory; its stage is not named.
 pub(crate) fn failure_of(panic: &(dyn Any + Send)) -> Option<Failure> {
+    if let Some(failure) = panic.downcast_ref::<Failure>() {
+        return Some(failure.clone());
+    }
     let Exhausted { bytes, used } = panic.downcast_ref()?;
     let detail = match used {
         Some(used) => detail_of(*bytes as u64, *used as u64),

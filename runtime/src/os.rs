@@ -2,7 +2,14 @@
 
 pub use safe_file::is_too_many_open;
 use safe_file::patiently;
-use std::{fs::File, io, path::Path, ptr, time::Duration};
+use std::{
+    fs::File,
+    io,
+    path::Path,
+    ptr,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    time::Duration,
+};
 
 /// Opens a regular file to be read; where the process has too many open, waits a little for others
 /// of its threads to close theirs.
@@ -100,15 +107,32 @@ pub fn process_cpu() -> Option<Duration> {
     None
 }
 
-/// Bytes of memory that the process holds now; none where the system does not say it.
+/// Bytes of pages that this process has of files that the system holds in memory, as far as it has counted them.
+static PAGES: AtomicUsize = AtomicUsize::new(0);
+
+/// So many bytes more may be pages that [`resident`] does not count.
+pub(crate) fn pages_used(bytes: usize) {
+    PAGES.fetch_add(bytes, Relaxed);
+}
+
+/// So many bytes of them were let go of.
+pub(crate) fn pages_let_go(bytes: usize) {
+    PAGES.fetch_sub(bytes, Relaxed);
+}
+
+/// Bytes of memory that the process holds now, but for pages of files that the system may take back at any time; none
+/// where the system does not say it.
 ///
 /// Asking takes about a microsecond.
 pub fn resident() -> Option<usize> {
     #[cfg(target_os = "linux")]
     {
         let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-        let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
-        pages.checked_mul(rustix::param::page_size())
+        let mut pages = text.split(' ').skip(1).map(|it| it.parse::<usize>().ok());
+        let bytes = rustix::param::page_size();
+        let [all, of_files] =
+            [pages.next()??.checked_mul(bytes)?, pages.next()??.checked_mul(bytes)?];
+        Some(all.saturating_sub(of_files.min(PAGES.load(Relaxed))))
     }
     #[cfg(not(target_os = "linux"))]
     None
@@ -224,12 +248,95 @@ pub(crate) fn will_read(file: &File, bytes: std::ops::Range<u64>) {
 }
 
 /// Whether a byte of `file` is in memory, so that reading it waits for nothing.
-#[cfg(all(target_os = "linux", not(miri)))]
-fn is_in_memory(file: &File, at: u64) -> bool {
-    use rustix::io::{ReadWriteFlags, preadv2};
-    let mut byte = [0];
-    let mut to = [io::IoSliceMut::new(&mut byte)];
-    preadv2(file, &mut to, at, ReadWriteFlags::NOWAIT) == Ok(1)
+pub(crate) fn is_in_memory(file: &File, at: u64) -> bool {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        use rustix::io::{ReadWriteFlags, preadv2};
+        let mut byte = [0];
+        let mut to = [io::IoSliceMut::new(&mut byte)];
+        preadv2(file, &mut to, at, ReadWriteFlags::NOWAIT) == Ok(1)
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    {
+        let _ = (file, at);
+        false
+    }
+}
+
+/// Whether `file` is on a disk of this machine, or in its memory, as far as the kind of its filesystem tells.
+pub(crate) fn is_on_own_disk(file: &File) -> bool {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        /// Ext2 to 4, XFS, Btrfs, F2FS, bcachefs, tmpfs, overlayfs: statfs(2).
+        const OWN: [u64; 7] =
+            [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x0102_1994, 0x794c_7630];
+        rustix::fs::fstatfs(file).is_ok_and(|it| OWN.contains(&(it.f_type as u32).into()))
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    {
+        let _ = file;
+        false
+    }
+}
+
+/// A part of a file in the address space, to be read.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    data: ptr::NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: it is only read, and stays where it is.
+unsafe impl Send for Mapping {}
+// SAFETY: the same.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps so many bytes of `file` from `offset` on, a multiple of the size of a page; the file may be shorter. None
+    /// where the system maps nothing.
+    pub(crate) fn new(file: &File, offset: u64, bytes: usize) -> Option<Self> {
+        #[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
+        {
+            use rustix::mm::{MapFlags, ProtFlags, mmap};
+            let (protection, flags) = (ProtFlags::READ, MapFlags::SHARED);
+            // SAFETY: a new mapping, at an address that the system chooses.
+            let data = unsafe { mmap(ptr::null_mut(), bytes, protection, flags, file, offset) };
+            ptr::NonNull::new(data.ok()?.cast()).map(|data| Self { data, bytes })
+        }
+        #[cfg(not(all(target_os = "linux", target_pointer_width = "64", not(miri))))]
+        {
+            let _ = (file, offset, bytes);
+            None
+        }
+    }
+
+    /// `len` bytes of the part from `at` on, which the file must hold: who uses bytes that it does not hold ends the
+    /// process.
+    pub(crate) fn get(&self, at: usize, len: usize) -> Option<&[u8]> {
+        at.checked_add(len).filter(|end| *end <= self.bytes)?;
+        // SAFETY: within the mapping, which lives as long as this, and whose file is only ever appended to.
+        Some(unsafe { std::slice::from_raw_parts(self.data.as_ptr().add(at), len) })
+    }
+
+    /// Lets go of its pages; whoever reads one gets it back.
+    pub(crate) fn let_go(&self) {
+        #[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
+        {
+            let advice = rustix::mm::Advice::LinuxDontNeed;
+            // SAFETY: what is read of a shared mapping afterwards is again what the file holds (madvise(2)).
+            let _ = unsafe { rustix::mm::madvise(self.data.as_ptr().cast(), self.bytes, advice) };
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        // SAFETY: it is a mapping of so many bytes, and what was lent of it is not used any more.
+        unsafe {
+            unmap_some(self.data.as_ptr(), self.bytes);
+        }
+    }
 }
 
 /// Fills `buffer` with the bytes of `file` from `offset` on; threads may share the file.

@@ -127,6 +127,12 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Processor time to read a byte: where nothing bounds the disk, the system holds what is there in memory.
+    fn read_ns(&self) -> f64 {
+        let is_held = self.disk.is_some_and(|it| it >= super::pictures::UNBOUNDED);
+        if is_held { Disk::IN_PLACE_NS } else { Disk::READ_NS }
+    }
+
     /// One disk for all, of so many bytes per second, and no room in memory.
     pub(crate) fn one_disk(rate: f64, epochs: f64) -> Self {
         let cores = driver::cores() as f64;
@@ -278,7 +284,12 @@ impl Site {
             pass_lens: sources.into_iter().map(|it| (it, self.records)).collect(),
             passes: of.epochs,
             room: of.room,
-            disk: of.disk.map(|_| Disk { room: ROOM, storage: storage(of), write_ahead: ROOM }),
+            disk: of.disk.map(|_| Disk {
+                room: ROOM,
+                storage: storage(of),
+                write_ahead: ROOM,
+                read_ns: of.read_ns(),
+            }),
             filled: BTreeMap::new(),
             objective: of.objective,
             forbidden: self.forbidden.clone(),
@@ -355,6 +366,7 @@ impl Site {
                 why: String::new(),
                 limit: ROOM,
                 disk_values: None,
+                read_ns: of.read_ns(),
             }
         };
         self.told_of(of, pins.iter().map(choice).collect())
@@ -363,7 +375,12 @@ impl Site {
     /// The same of choices.
     pub(crate) fn told_of(&self, of: &Target, choices: Vec<Choice>) -> Told {
         let (view, _) = self.case(of);
-        let disk = of.disk.map(|_| Disk { room: ROOM, storage: storage(of), write_ahead: ROOM });
+        let disk = of.disk.map(|_| Disk {
+            room: ROOM,
+            storage: storage(of),
+            write_ahead: ROOM,
+            read_ns: of.read_ns(),
+        });
         let budget = Budget { memory: ROOM, own: 0, passes: of.epochs, disk };
         let view = View { choices, budget: Some(budget), ..view };
         let (plan, estimate) = (&self.compiled.optimised.plan, &self.compiled.optimised.estimate);

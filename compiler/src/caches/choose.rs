@@ -13,9 +13,6 @@ pub(crate) const FILL_NS: f64 = 0.4;
 /// The same to put it on disk: a checksum, and a copy that the system writes later.
 /// Assumed: pictures of 560 kB on a Xeon.
 pub(crate) const WRITE_NS: f64 = 0.3;
-/// Processor time to read a byte from disk, in nanoseconds: a copy from the pages of the system, and a checksum.
-/// Assumed: pictures of 270 kB on an EPYC (`benches -- strategies S9`).
-pub(crate) const READ_NS: f64 = 0.17;
 /// The least share of the values that is worth keeping.
 pub(crate) const SHARE_MIN: f64 = 1e-3;
 
@@ -48,6 +45,9 @@ pub struct Choice {
     /// Values that go to disk at the most, where it is not room that bounds them: the others are faster to compute than to
     /// read.
     pub disk_values: Option<u64>,
+    /// Processor time to read a byte from disk, in nanoseconds.
+    #[serde(default = "read_ns")]
+    pub read_ns: f64,
 }
 
 /// Where some values lie.
@@ -144,6 +144,17 @@ pub struct Disk {
     pub storage: usize,
     /// Bytes that the system takes into memory, and writes later, before anybody has to wait.
     pub write_ahead: u64,
+    /// Processor time to read a byte, in nanoseconds: [`Self::READ_NS`] or [`Self::IN_PLACE_NS`].
+    pub read_ns: f64,
+}
+
+impl Disk {
+    /// To read a byte from disk: a copy from the pages of the system, and a checksum. Assumed: pictures of 270 kB on an
+    /// EPYC (`benches -- strategies S9`).
+    pub const READ_NS: f64 = 0.17;
+    /// To use a byte where the system holds it in memory, but in no cache of a core. Assumed: values of 270 kB to 1.1 MB
+    /// there (`benches -- strategies S4`).
+    pub const IN_PLACE_NS: f64 = 0.06;
 }
 
 /// What there is to keep values in.
@@ -249,6 +260,7 @@ impl Choice {
             why,
             limit: 0,
             disk_values: None,
+            read_ns: occasion.disk.map_or(Disk::READ_NS, |it| it.read_ns),
         };
         if new.why.is_empty() && occasion.horizon() < 2.0 {
             new.why = "each record is read once".to_owned();
@@ -307,7 +319,8 @@ impl Choice {
 
     /// Processor time to find a value where it is kept, on average, in nanoseconds.
     pub(crate) fn found_ns(&self) -> f64 {
-        self.candidate.bytes.value * self.forms.iter().map(Form::found_ns).sum::<f64>()
+        self.candidate.bytes.value
+            * self.forms.iter().map(|it| it.found_ns(self.read_ns)).sum::<f64>()
     }
 
     /// Whether there is room for all of them, in memory or on disk.
@@ -378,7 +391,7 @@ impl Choice {
         self.share = sum(|it| it.share * it.tier.shares().0);
         self.disk_share = sum(|it| it.share * it.tier.shares().1);
         let (bytes, saves) = (self.candidate.bytes.value, self.candidate.saves.value);
-        let found = forms.iter().map(Form::found_ns).sum::<f64>();
+        let found = forms.iter().map(|it| it.found_ns(self.read_ns)).sum::<f64>();
         self.saves_ns = (self.hits() * saves - found * bytes).max(0.0);
         let moved = bytes * forms.iter().map(Form::fill_ns).sum::<f64>();
         self.forms = forms;
@@ -436,13 +449,13 @@ impl Form {
 
     /// Nanoseconds to find a byte of a value: to decode it, and to read what is read from disk. It lies in memory for
     /// nothing.
-    fn found_ns(&self) -> f64 {
+    fn found_ns(&self, read_ns: f64) -> f64 {
         let CodecFigures { left, decode_ns, .. } = self.figures;
         self.share
             * match self.tier {
                 Tier::Memory => decode_ns,
                 Tier::Both => 0.0,
-                Tier::Disk => READ_NS * left + decode_ns,
+                Tier::Disk => read_ns * left + decode_ns,
             }
     }
 
@@ -457,6 +470,10 @@ impl Form {
                 Tier::Disk => written,
             }
     }
+}
+
+fn read_ns() -> f64 {
+    Disk::READ_NS
 }
 
 /// Why a value is not kept on disk whose files nobody looks at.

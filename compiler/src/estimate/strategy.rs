@@ -702,7 +702,8 @@ mod tests {
             let mut site = Site::new((cores, 50_000), 110e3, 584e3);
             site.view.machine.storages = vec![Storage::flat("disk", 1e9)];
             let value = site.candidate(Keep::Value, 271e3, 566e3);
-            let disk = Disk { room: 1 << 40, storage: 0, write_ahead: 1 << 40 };
+            let disk =
+                Disk { room: 1 << 40, storage: 0, write_ahead: 1 << 40, read_ns: Disk::READ_NS };
             let occasion = Occasion { passes: 1.0, disk: Some(disk), ..Occasion::default() };
             let all = site.choose(vec![value], occasion);
             (all[0].kept, all[0].why.clone())
@@ -720,7 +721,7 @@ mod tests {
         site.view.machine.storages = vec![disk];
         let value = site.candidate(Keep::Value, 271e3, 566e3);
         let kept = |there: u64| {
-            let disk = Disk { room: 1 << 40, storage: 0, write_ahead: 0 };
+            let disk = Disk { room: 1 << 40, storage: 0, write_ahead: 0, read_ns: Disk::READ_NS };
             let filled = [(value.name, there)].into();
             let occasion =
                 Occasion { passes: 1.0, disk: Some(disk), filled, ..Occasion::default() };
@@ -756,7 +757,8 @@ mod tests {
         assert_eq!(shares(true, 66_000_000, None), [Some(0.0), Some(0.6)]);
         assert_eq!(shares(true, 120_000_000, None), [Some(0.0), Some(1.0)]);
         assert_eq!(shares(true, 1_000_000_000, None), [Some(1.0), Some(0.0)]);
-        let disk = Some(Disk { room: 1 << 40, storage: 1, write_ahead: 1 << 40 });
+        let disk =
+            Some(Disk { room: 1 << 40, storage: 1, write_ahead: 1 << 40, read_ns: Disk::READ_NS });
         assert_eq!(shares(true, 0, disk), [Some(0.0), Some(1.0)]);
         // The system holds those of this machine in memory itself.
         assert_eq!(shares(false, 66_000_000, None)[1], None);

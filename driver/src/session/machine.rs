@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
     thread,
 };
 
@@ -175,6 +176,30 @@ pub fn survive_file_size_limit() {
     // SAFETY: a signal that is ignored runs no code.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// Has the process end with a message, and with `code`, where a cached value that it uses where the system holds it goes
+/// away: another program has truncated the file, or the disk fails. The system would end it without a word.
+pub fn say_what_is_lost(code: i32) {
+    #[cfg(target_os = "linux")]
+    {
+        static CODE: AtomicI32 = AtomicI32::new(0);
+        extern "C" fn end(_: libc::c_int) {
+            const WHY: &str = "error: a cached value that was there cannot be read any more: another program has changed a \
+                               file of the cache folder, or its disk fails. Run it again: what is damaged is computed again\n";
+            // SAFETY: both may be called by whoever handles a signal (signal-safety(7)).
+            unsafe {
+                libc::write(libc::STDERR_FILENO, WHY.as_ptr().cast(), WHY.len());
+                libc::_exit(CODE.load(Relaxed));
+            }
+        }
+
+        CODE.store(code, Relaxed);
+        // SAFETY: what is called does nothing that it may not do then.
+        unsafe {
+            libc::signal(libc::SIGBUS, end as *const () as libc::sighandler_t);
+        }
     }
 }
 

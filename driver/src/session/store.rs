@@ -114,7 +114,7 @@ impl DiskOptions {
         let known = storages::held_back().or(known);
         let storage = storages::place_of(machine, known.unwrap_or(unmeasured));
         let write_ahead = machine::memory_free().map_or(0, |it| (it as f64 * DIRTY) as u64);
-        Disk { room: self.limit, storage, write_ahead }
+        Disk { room: self.limit, storage, write_ahead, read_ns: Disk::READ_NS }
     }
 
     /// What is there already, made of `inputs`.

@@ -393,7 +393,10 @@ impl Circumstances {
         if machine.storages.is_empty() {
             machine.storages.push(unmeasured);
         }
-        Some(Disk { room, ..disk.unwrap_or(Disk { room, storage: 0, write_ahead: 0 }) })
+        Some(Disk {
+            room,
+            ..disk.unwrap_or(Disk { room, storage: 0, write_ahead: 0, read_ns: Disk::READ_NS })
+        })
     }
 
     /// How fast it was when it was measured, and the cores that it could use then.

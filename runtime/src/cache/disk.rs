@@ -6,6 +6,8 @@
 //! Nothing is waited for, and nothing that goes wrong ends a run: what is not found is computed.
 
 mod carried;
+mod in_place;
+mod read;
 
 use super::{
     CacheKey, KeyIsHash,
@@ -15,10 +17,9 @@ use super::{
     room::DiskRoom,
     segment::{self, Segment},
 };
-use crate::{Out, Tensor};
+use crate::{Tensor, os};
 use plan::Codec;
 use std::{
-    cell::RefCell,
     collections::{HashMap, HashSet},
     fs::{self, File},
     hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
@@ -27,7 +28,7 @@ use std::{
     process,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -48,14 +49,6 @@ const TRIES: usize = 8;
 const NONE: u32 = u32::MAX;
 /// Bytes that are drawn anew in each process.
 const NONCE: usize = 16;
-
-/// Bytes that a thread keeps from one value that it reads to the next, at the most.
-const READ_MAX: usize = 16 << 20;
-
-thread_local! {
-    /// What this thread reads values into that are not carried.
-    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// The values of one address.
 #[derive(Debug)]
@@ -79,6 +72,8 @@ pub struct Store {
     stopped: OnceLock<String>,
     nonce: [u8; NONCE],
     counts: Counts,
+    /// Bytes that were used where the system holds them, since their pages were let go of.
+    used: AtomicUsize,
     /// Held, shared, as long as the store is open: what is held is not removed.
     _in_use: File,
 }
@@ -111,9 +106,16 @@ struct Place {
     offset: u64,
     /// Bytes that are stored behind the record.
     stored: u32,
+    /// Whether this process has found them to be what was written.
+    verified: bool,
 }
 
 impl Place {
+    /// Its segment, and where it stands there.
+    fn at(self) -> (u32, u64) {
+        (self.segment, self.offset)
+    }
+
     /// Bytes of the record and of what is stored behind it.
     fn bytes(self) -> usize {
         record::BYTES + self.stored as usize
@@ -209,6 +211,7 @@ impl Store {
             stopped: OnceLock::new(),
             nonce: nonce(),
             counts: Counts::default(),
+            used: AtomicUsize::new(0),
             _in_use: in_use,
         }
     }
@@ -258,25 +261,6 @@ impl Store {
         self.counts.damaged.load(Relaxed)
     }
 
-    /// Writes the value of `key` into `out`; whether it was there.
-    pub(crate) fn read(&self, key: CacheKey, out: &mut Out<'_>) -> bool {
-        let Some(place) = self.place(key) else { return false };
-        READ.with_borrow_mut(|room| {
-            room.clear();
-            room.resize(place.bytes(), 0);
-            let found = self.take((key, place), room);
-            let done = found.is_some_and(|record| {
-                let out = out.room(record.dtype, record.shape);
-                out.is_ok_and(|out| record.decode(&room[record::BYTES..], out))
-            });
-            self.counts.hits.add(i64::from(done));
-            if room.capacity() > READ_MAX {
-                *room = Vec::new();
-            }
-            done
-        })
-    }
-
     /// Keeps a copy of the value of `key`, if this process may, and there is room.
     pub(crate) fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
         let Some(writer) = &self.writer else { return };
@@ -308,40 +292,6 @@ impl Store {
     fn place(&self, key: CacheKey) -> Option<Place> {
         let find = || locked(self.shard(key)).get(&key).copied();
         find().or_else(|| if self.look_again() { find() } else { None })
-    }
-
-    /// Reads a value behind its record into `room`, which is as long as both; what is not what was written is there no
-    /// longer.
-    fn take(&self, (key, place): (CacheKey, Place), room: &mut [u8]) -> Option<Record> {
-        let read = self.segment(place.segment)?.read(room, place.offset);
-        let (head, frame) = room.split_first_chunk::<{ record::BYTES }>()?;
-        let found = read.is_ok().then(|| Record::read(head, self.seed));
-        match found {
-            Some(Found::Record(it)) if it.key == key && it.fits(frame, self.seed) => Some(it),
-            _ => {
-                self.drop_entry((key, place), read.is_ok());
-                None
-            }
-        }
-    }
-
-    /// Forgets what cannot be had, so that it is computed and written anew; for later runs too where
-    /// it `is_damaged`, and not just could not be read.
-    fn drop_entry(&self, (key, place): (CacheKey, Place), is_damaged: bool) {
-        {
-            let mut shard = locked(self.shard(key));
-            // Another thread may have written it anew meanwhile.
-            if shard.get(&key) != Some(&place) {
-                return;
-            }
-            shard.remove(&key);
-        }
-        self.counts.damaged.fetch_add(1, Relaxed);
-        self.counts.entries.fetch_sub(1, Relaxed);
-        let may_forget = is_damaged && self.own.load(Relaxed) == place.segment;
-        if let Some(segment) = self.segment(place.segment).filter(|_| may_forget) {
-            segment.forget_at(place.offset, self.seed);
-        }
     }
 
     fn write(
@@ -534,7 +484,7 @@ impl Store {
             return;
         }
         let Record { key, offset, stored, .. } = *record;
-        let place = Place { segment, offset, stored: stored as u32 };
+        let place = Place { segment, offset, stored: stored as u32, verified: false };
         if self.counts.entries.load(Relaxed) >= self.entries_max {
             let _ = self.stopped.set("its table in memory is full".to_owned());
             return;
@@ -558,6 +508,7 @@ impl Store {
 impl Drop for Store {
     /// Gives back the room that was claimed and not used.
     fn drop(&mut self) {
+        os::pages_let_go(self.used.swap(0, Relaxed));
         let Some(writer) = &self.writer else { return };
         let writer = locked(writer);
         if let Some(segment) = self.segment(self.own.load(Relaxed)) {

@@ -1,7 +1,10 @@
 //! A segment of a store: a file of values, each behind its record, and an index of the records; both are only ever made
 //! longer. Who opens a store reads the index; who reads a value reads it with its record, in one go.
 
-use super::record::{BYTES, Found, Record, Written};
+use super::{
+    mapped::Windows,
+    record::{BYTES, Found, Record, Written},
+};
 use crate::{os, reads};
 use std::{
     fs::File,
@@ -20,6 +23,7 @@ const READ_RECORDS: usize = 4096;
 pub(super) struct Segment {
     index: File,
     values: File,
+    windows: Windows,
     /// Bytes of both when it was opened: another process may have made them longer since.
     index_len: u64,
     values_len: u64,
@@ -59,7 +63,8 @@ impl Segment {
             return Err(io::Error::other(format!("`{name}.idx` is larger than an index can be")));
         }
         let values_len = values.metadata()?.len();
-        Ok(Self { index, values, index_len, values_len })
+        let windows = Windows::new(&values);
+        Ok(Self { index, values, windows, index_len, values_len })
     }
 
     /// Lets nobody else append to it until it is closed; whether nobody else did.
@@ -119,6 +124,23 @@ impl Segment {
         os::read_exact_at(&self.values, room, offset)?;
         reads::count_cached(room.len() as u64);
         Ok(())
+    }
+
+    /// Whether what stands at a place of the values is in the system's memory, and may be used there.
+    pub(super) fn holds(&self, place: (u64, usize)) -> bool {
+        self.windows.holds(&self.values, place)
+    }
+
+    /// What stands at a place of the values where it lies, if that is in the system's memory.
+    pub(super) fn mapped(&self, place: (u64, usize)) -> Option<&[u8]> {
+        let bytes = if self.holds(place) { self.windows.bytes(&self.values, place) } else { None }?;
+        reads::count_cached(bytes.len() as u64);
+        Some(bytes)
+    }
+
+    /// Lets go of the pages of what was used where it lies.
+    pub(super) fn let_go(&self) {
+        self.windows.let_go();
     }
 
     /// Writes a value behind its record, without saying that it is there.

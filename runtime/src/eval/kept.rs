@@ -8,7 +8,7 @@ use crate::{
     CacheKey, Out, Store, Tensor,
     cache::{Found, key_of},
 };
-use plan::{ExprId, IdVec, Index};
+use plan::{ExprId, IdVec, Index, parts::Keep};
 
 impl Machine {
     /// A value that is kept from epoch to epoch, or that only such a one needs.
@@ -62,7 +62,7 @@ impl Machine {
             return false;
         };
         let key = key_of(subject.chunk, row, (tap.name, &tap.key));
-        !tap.cache.contains(key) && store.carry(key, dtype, out)
+        !tap.cache.contains(key) && store.carry(key, (dtype, tap.keep), out)
     }
 
     /// What stands for a value that only a kept one needs, where that one is known: nothing, if it
@@ -78,10 +78,11 @@ impl Machine {
             return Some(Tensor::text(dtype, &[]));
         }
         let store = tap.cache.store()?;
-        self.put(id, &mut |out| store.carry(key, dtype, out))
+        self.put(id, &mut |out| store.carry(key, (dtype, tap.keep), out))
     }
 
-    /// A value that is on disk: what was read of it in the stage before, or it is read now.
+    /// A value that is on disk: what was read of it in the stage before; where it lies, if the system holds it in memory;
+    /// or it is read now.
     fn stored(
         &mut self,
         store: &Store,
@@ -90,15 +91,21 @@ impl Machine {
         (tap, key): (&Tap, CacheKey),
     ) -> Option<Value> {
         let came = tap.comes_in.map(|it| subject.chunk.columns[it as usize].row(row).as_text());
-        let Some(carried) = came.and_then(|it| store.carried(key, it)) else {
-            // It may have been written since.
-            return self.put(id, &mut |out| store.read(key, out));
-        };
-        match carried.tensor() {
-            // SAFETY: it lies in the column of the chunk that it came in.
-            Some(found) => Some(unsafe { value(found) }),
-            None => self.put(id, &mut |out| carried.copy(out)),
+        let carried = came.and_then(|it| store.carried(key, it));
+        let in_place = || if tap.keep == Keep::Value { store.in_place(key) } else { None };
+        if let Some(carried) = carried.or_else(in_place) {
+            return match carried.tensor() {
+                // SAFETY: it lies in the column of the chunk that it came in, or in the store, which the node's tap holds.
+                Some(found) => Some(unsafe { value(found) }),
+                None => self.put(id, &mut |out| carried.copy(out)),
+            };
         }
+        // It may have been written since, or is not in memory any more.
+        let found = self.put(id, &mut |out| store.read(key, out));
+        if found.is_none() && came.is_some_and(|it| store.is_pointer(it)) {
+            store.is_lost();
+        }
+        found
     }
 
     /// What `write` writes into the register of a node; none where it does not.

@@ -5,13 +5,22 @@ use crate::{
     CacheKey, Out, Shape, Tensor,
     cache::record::{self, Found, Record},
 };
-use plan::{Codec, DType};
+use plan::{Codec, DType, parts::Keep};
 use std::ptr::NonNull;
 
 impl Store {
-    /// Writes the value of `key` as text, to be carried to who needs it; whether it was there.
-    pub(crate) fn carry(&self, key: CacheKey, dtype: DType, out: &mut Out<'_>) -> bool {
+    /// Writes the value of `key` as text, to be carried to who needs it; whether it was there. Of what
+    /// can be used where it is, nothing but that is carried.
+    pub(crate) fn carry(
+        &self,
+        key: CacheKey,
+        (dtype, keep): (DType, Keep),
+        out: &mut Out<'_>,
+    ) -> bool {
         let Some(place) = self.place(key) else { return false };
+        if keep == Keep::Value && self.points(place, dtype, out) {
+            return true;
+        }
         let shape = Shape::new(&[NONCE + place.bytes()]);
         let Ok(room) = out.room(dtype, shape) else { return false };
         let (nonce, rest) = room.split_at_mut(NONCE);
@@ -24,8 +33,12 @@ impl Store {
     /// The value of `key` in what was carried; none where that is what a file holds, and where it
     /// does not lie as its dtype wants it.
     pub(crate) fn carried<'a>(&self, key: CacheKey, text: &'a [u8]) -> Option<Carried<'a>> {
-        let rest = text.strip_prefix(&self.nonce)?;
-        let (head, frame) = rest.split_first_chunk::<{ record::BYTES }>()?;
+        self.carried_in(key, text.strip_prefix(&self.nonce)?)
+    }
+
+    /// The same in its record and what is stored behind it.
+    pub(super) fn carried_in<'a>(&self, key: CacheKey, bytes: &'a [u8]) -> Option<Carried<'a>> {
+        let (head, frame) = bytes.split_first_chunk::<{ record::BYTES }>()?;
         match Record::read(head, self.seed) {
             Found::Record(it) if it.key == key && it.stored == frame.len() => {
                 Some(Carried { record: it, frame })
@@ -42,6 +55,10 @@ pub(crate) struct Carried<'a> {
 }
 
 impl<'a> Carried<'a> {
+    pub(super) fn dtype(&self) -> DType {
+        self.record.dtype
+    }
+
     /// The value where it lies; none where it is encoded, or does not lie as its dtype wants it.
     pub(crate) fn tensor(&self) -> Option<Tensor<'a>> {
         if self.record.codec != Codec::NONE {

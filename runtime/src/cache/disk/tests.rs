@@ -1,9 +1,9 @@
 //! What a store holds after it was closed, broken off, damaged, shared, or full.
 
 use super::super::record;
-use super::*;
-use crate::{Scratch, folder_bytes};
-use plan::DType;
+use super::{carried::Carried, *};
+use crate::{Out, Scratch, folder_bytes};
+use plan::{DType, parts::Keep};
 use std::{env, fs, thread};
 
 const ADDRESS: &str = "00112233445566778899aabbccddeeff";
@@ -294,7 +294,7 @@ fn what_is_carried_is_known_from_what_a_file_holds() {
     let store = folder.open(1 << 30);
     fill(&store, 0..2);
     let mut scratch = Scratch::new();
-    assert!(store.carry(1 << 64, DType::Bytes, &mut Out::grow(&mut scratch)));
+    assert!(store.carry(1 << 64, (DType::Bytes, Keep::Value), &mut Out::grow(&mut scratch)));
     let text = scratch.tensor().as_text().to_vec();
     let mut copy = Scratch::new();
     assert!(store.carried(1 << 64, &text).unwrap().copy(&mut Out::grow(&mut copy)));
@@ -325,7 +325,7 @@ fn values_are_there_in_each_codec() {
         assert!(read(&open()), "{codec}");
         // What a reader carries to the step that needs it.
         let (store, mut text) = (open(), Scratch::new());
-        assert!(store.carry(7, DType::Bytes, &mut Out::grow(&mut text)));
+        assert!(store.carry(7, (DType::Bytes, Keep::Value), &mut Out::grow(&mut text)));
         let carried = store.carried(7, text.tensor().as_text()).expect("it came along");
         assert_eq!(carried.tensor().is_none(), codec != Codec::NONE);
         let mut scratch = Scratch::new();
@@ -341,4 +341,44 @@ fn values_are_there_in_each_codec() {
         store.insert(7, &tensor);
         assert!(read(&store) && read(&open()), "{codec}");
     }
+}
+
+#[test]
+fn what_the_system_holds_is_used_where_it_lies() {
+    let folder = Folder::new("in-place");
+    let large: Vec<f32> = (0..20_000).map(|it| it as f32).collect();
+    let fill = |store: &Store| store.insert(7, &Tensor::new(&[200, 100], &large));
+    fill(&folder.open(1 << 30));
+    let [_, values] = folder.files();
+    let store = folder.open(1 << 30);
+    let carry = |store: &Store| {
+        let mut text = Scratch::new();
+        assert!(store.carry(7, (DType::Bytes, Keep::Value), &mut Out::grow(&mut text)));
+        text.tensor().as_text().len()
+    };
+    // It is read and verified once.
+    assert_eq!(carry(&store), NONCE + record::BYTES + 80_000);
+    if store.in_place(7).is_none() {
+        assert_eq!(carry(&store), NONCE + record::BYTES + 80_000, "this system maps no files");
+        return;
+    }
+    assert_eq!(carry(&store), NONCE);
+    let found = store.in_place(7).unwrap();
+    assert_eq!(found.tensor().unwrap().as_slice::<f32>(), Some(&large[..]));
+    // So often that the pages are let go of.
+    let is_right = |it: Carried<'_>| it.tensor().unwrap().as_slice::<f32>() == Some(&large[..]);
+    assert!((0..500).all(|_| store.in_place(7).is_some_and(is_right)));
+    // Who opens it anew looks at what is there.
+    drop(store);
+    let mut written = fs::read(&values).unwrap();
+    written[40_000] ^= 1;
+    fs::write(&values, &written).unwrap();
+    let store = folder.open(1 << 30);
+    assert!(store.in_place(7).is_none() && store.stats().damaged == 1);
+    fill(&store);
+    assert!(store.in_place(7).is_some_and(is_right));
+    // Another program has cut it off: nobody touches what is not there.
+    fs::write(&values, b"").unwrap();
+    assert!(store.in_place(7).is_none());
+    assert!(!store.read(7, &mut Out::grow(&mut Scratch::new())) && store.stats().damaged == 2);
 }
