@@ -1,6 +1,6 @@
 //! `cargo run --release -p benches -- model`: experiments, each with its claim, a figure, and whether
 //! it holds. They are those of `operational-model.md`; `shapes` is measured on the cores that are here.
-//! `-- peers` runs the same work in other systems, by turns with ours; `-- decoder` is a part of it.
+//! `-- peers` runs the same work in other systems, by turns with ours; `-- decoder` and `-- tokens` are parts of it.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -15,6 +15,7 @@ mod scaling;
 mod shapes;
 mod storage;
 mod strategies;
+mod tokens;
 mod tracing;
 mod trial;
 mod tuners;
@@ -55,8 +56,10 @@ const SCALING: &str = "scaling";
 const STRATEGIES: &str = "strategies";
 /// The decoder beside another one: a part of that.
 const DECODER: &str = "decoder";
+/// The tokenizers beside tiktoken's: another part.
+const TOKENS: &str = "tokens";
 
-const ALL: [(&str, Experiments); 13] = [
+const ALL: [(&str, Experiments); 14] = [
     ("arithmetic", arithmetic::rows),
     ("tracing", tracing::rows),
     ("tuners", tuners::rows),
@@ -69,6 +72,7 @@ const ALL: [(&str, Experiments); 13] = [
     (SCALING, scaling::rows),
     (STRATEGIES, strategies::rows),
     (DECODER, decoder::rows),
+    (TOKENS, tokens::rows),
     (PEERS, peers::rows),
 ];
 
@@ -80,7 +84,7 @@ fn main() -> ExitCode {
     }
     let asked = |name: &str| wanted.iter().any(|it| it == name);
     let part_of = |name: &str| match name {
-        DECODER | PEERS => PEERS,
+        DECODER | TOKENS | PEERS => PEERS,
         SCALING => SCALING,
         STRATEGIES => STRATEGIES,
         _ => "model",

@@ -117,6 +117,8 @@ pub enum Property {
     },
     /// Gives its parameter of this name where it would fail, if that is given.
     Defaults(&'static str),
+    /// Gives a number that its arguments tell, where the compiler knows them all.
+    Known(&'static KnownNumber),
     /// Calls a function that stands outside (`Foreign`).
     CallsOut,
     /// Where its parameter of this name is true, one thread does it at a time.
@@ -248,7 +250,7 @@ macro_rules! one_for_each_function {
     )*};
 }
 
-one_for_each_function! { Fused Affine Neutral Faulty TypedColumns }
+one_for_each_function! { Fused Affine KnownNumber Neutral Faulty TypedColumns }
 
 /// How a source gives records that cannot be read, or an operator fields, where a step behind it says what becomes of
 /// faults.
@@ -350,6 +352,13 @@ pub struct Affine {
     pub write: WriteAffine,
 }
 
+/// The number that a function gives, as its arguments tell.
+#[derive(Debug)]
+pub struct KnownNumber {
+    /// The number, or why there is none; nothing where the arguments do not tell.
+    pub of: fn(&[Arg]) -> Option<Result<i64, String>>,
+}
+
 /// When a function changes nothing.
 #[derive(Debug)]
 pub struct Neutral {
@@ -403,6 +412,14 @@ impl Entry {
     /// The first sentence of its doc.
     pub fn summary(&self) -> &'static str {
         self.doc.trim().lines().next().unwrap_or_default().trim()
+    }
+
+    /// The number that a call gives, where its arguments tell, or why there is none.
+    pub fn known(&self, args: &[Arg]) -> Option<Result<i64, String>> {
+        self.properties.iter().find_map(|it| match it {
+            Property::Known(known) => (known.of)(args),
+            _ => None,
+        })
     }
 
     /// What an operator does, where the compiler has to know that.

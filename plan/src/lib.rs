@@ -32,8 +32,8 @@ pub use codec::{Codec, CodecFigures, Compressor};
 pub use diagnostic::*;
 pub use entry::{
     Action, Affine, Applied, Cost, Drafted, Entry, FILE, Faulty, FieldTypes, Fused, Indexed,
-    Intrinsic, Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType,
-    TypedColumns, WriteAffine,
+    Intrinsic, KnownNumber, Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled,
+    ResultType, TypedColumns, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

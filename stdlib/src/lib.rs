@@ -20,6 +20,7 @@ pub mod records;
 mod sources;
 #[cfg(feature = "tables")]
 mod tables;
+mod tokens;
 
 pub use sources::{ClassFolders, Loose, class_folders, classes, missing};
 
@@ -101,13 +102,6 @@ static LATER: &[(&str, &str)] = &[
     absent!("npz", "NPZ files"),
     #[cfg(not(feature = "tables"))]
     absent!("parquet", "Parquet files"),
-    (
-        "tokenize",
-        "`tokenize` turns text into token ids; it is planned with the text library. Until then, \
-         use a Python function declared with `extern fn`: see \"Your own tokenizer\" in the \
-         cookbook",
-    ),
-    ("pack", "`pack` fills sequences of one length; it is planned with the text library"),
     (
         "decode_audio",
         "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it is planned with the audio library",

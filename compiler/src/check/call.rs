@@ -526,12 +526,16 @@ impl<'a> Checker<'a> {
         if let Some(known) = self.known_extent(found.entry.name(), &args) {
             return Val::int(known);
         }
+        let refused = |why: &str| errors::refused(&found.signature.name.text, why, at);
+        match found.entry.known(&args) {
+            Some(Ok(number)) => return Val::int(number),
+            Some(Err(why)) => return self.report(refused(&why)),
+            None => {}
+        }
         let ty = match found.entry.result {
             Some(result) => match result(&self.applied(&args)) {
                 Ok(ty) => ty,
-                Err(why) => {
-                    return self.report(errors::refused(&found.signature.name.text, &why, at));
-                }
+                Err(why) => return self.report(refused(&why)),
             },
             None => match found.signature.result.as_ref().and_then(|it| result(it, &vars)) {
                 Some(ty) => ty,

@@ -236,8 +236,15 @@ rows! {
     Name, "sklearn, Keras", ["OneHotEncoder" "to_categorical" "CategoryEncoding" "get_dummies"], Told,
         "`one_hot(label, 10)` encodes a label as a vector";
     Name, "HF transformers", ["Tokenizer" "AutoTokenizer" "TextVectorization" "word_tokenize"], Told,
-        "`tokenize` is planned for a later version; until then, use a Python function declared \
-         with `extern fn`";
+        "`tokenize` gives the ids of byte-level BPE, from the file of a model; for other kinds, use a Python \
+         function declared with `extern fn`";
+    Name, "HF transformers, tiktoken", ["encode_ordinary" "encode_plus" "batch_encode_plus" "encode_batch" "encode_with_special_tokens"], Told,
+        "`tokenize` gives the ids of a text; with `specials: true`, what is written as a special token is that token";
+    Name, "HF transformers", ["batch_decode" "convert_ids_to_tokens" "decode_batch"], Renamed("detokenize"), "`detokenize` gives the text of ids";
+    Name, "HF transformers", ["convert_tokens_to_ids" "eos_token_id" "pad_token_id" "bos_token_id" "encode_single_token"], Told,
+        "`token_id` gives the id of a token, known when the program is compiled, as constants are";
+    Name, "Grain, TRL, T5X", ["ConcatThenSplitIterDataset" "ConcatThenSplit" "FirstFitPackIterDataset" "BestFitPackIterDataset" "ConstantLengthDataset" "pack_dataset" "trim_and_pack_dataset" "group_texts"], Told,
+        "`pack` fills sequences of one length, end to end or with whole records";
 
     // ---- values
     Name, "NumPy, PyTorch", ["permute" "moveaxis" "swapaxes" "rearrange"], Told,

@@ -10,7 +10,11 @@ pub const ROWS_END_TO_END_MAX: usize = u32::MAX as usize;
 impl Column {
     /// How long each row is along its first axis.
     pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + use<'_> {
-        (0..self.rows()).map(|it| self.row(it).shape().first().copied().unwrap_or(1))
+        self.rows.clone().map(|row| match &self.extents {
+            Extents::Fixed(shape) => shape.first().copied().unwrap_or(1),
+            Extents::Ragged { rank: 0, .. } => 1,
+            Extents::Ragged { rank, shapes, .. } => shapes[row * rank] as usize,
+        })
     }
 
     /// Every `n` rows, end to end along their first axis, as one row: the elements are not copied.

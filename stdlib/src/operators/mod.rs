@@ -11,6 +11,7 @@ mod dedupe;
 mod join;
 mod mix;
 mod moments;
+mod pack;
 mod repeat;
 mod sample;
 mod shuffle;
@@ -39,6 +40,7 @@ pub(crate) static ALL: &[&Operator] = &[
     &join::ENTRY,
     &mix::ENTRY,
     &moments::ENTRY,
+    &pack::ENTRY,
     &repeat::ENTRY,
     &sample::ENTRY,
     &shuffle::ENTRY,

@@ -75,7 +75,10 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
 pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
-/// All functions of the library.
+/// Functions that only steps of their own call: see [`super::program::TOKENS`].
+const OF_STEPS: [&str; 4] = ["detokenize", "token_id", "tokenize", "vocabulary_size"];
+
+/// All functions of the library that any program may call.
 pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {
     let library = stdlib::library();
     let native = library.functions.iter().map(|it| {
@@ -90,7 +93,8 @@ pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {
         })
     });
     let mut all: Vec<Callee> = native.chain(written).collect();
-    all.retain(|it| !super::NOT_DRAWN.contains(&it.name.as_str()));
+    let is_drawn = |it: &str| !super::NOT_DRAWN.contains(&it) && !OF_STEPS.contains(&it);
+    all.retain(|it| is_drawn(&it.name));
     for callee in all.iter_mut().filter(|it| it.parameters.iter().any(|it| it.kind.is_free())) {
         callee.takes = oracle.classes(callee);
     }

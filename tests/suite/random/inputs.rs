@@ -38,6 +38,7 @@ impl Inputs {
             "keys.txt",
             "12\nmit\n\n7\r\n0\nGr\u{fc}\u{df}e\ncat/7.jpg\nn3\n3\n1".as_bytes(),
         )?;
+        put(folder, "tokenizer.json", TOKENIZER)?;
         put(folder, "tables/a.csv", b"name,age,height\nAda,36,1.65\nBob,,1.8\n\"C, D\",7,0.5\n")?;
         let rows: String = (0..20).map(|i| format!("n{i},{},{}.25\n", i * 3, i % 4)).collect();
         put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;
@@ -79,6 +80,9 @@ fn beside(keys: Range<usize>, n: usize) -> String {
     let rows = rows.map(|it| format!("{it},{}.25,title {}\n", it % n, it * n));
     format!("key,weight,title\n{}", rows.collect::<String>())
 }
+
+/// A tokenizer of a few words.
+const TOKENIZER: &[u8] = include_bytes!("../../../stdlib/src/tokens/goldens/tokenizer.json");
 
 /// A Parquet file of many types.
 const ROWS: &[u8] = include_bytes!("../../../stdlib/src/tables/goldens/rows.parquet");

@@ -116,6 +116,8 @@ const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of",
 
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
+/// From this number on, they tokenize texts.
+pub(super) const TOKENS: u64 = 2480;
 /// What they read, and about how many records it has.
 const BESIDE_SOURCES: [(&str, usize); 8] = [
     ("csv(\"{data}/tables/*.csv\", missing: { age: skip })", 22),
@@ -140,7 +142,7 @@ impl Writer<'_> {
             self.function();
         }
         let (head, records, indexed) = match self.dice.below(10) {
-            0..7 if self.number >= BESIDE => self.join_beside(),
+            0..7 if (BESIDE..TOKENS).contains(&self.number) => self.join_beside(),
             0..6 if self.number >= LATER => self.join(),
             6 | 7 if self.number >= LATER => self.zip_in_any_order(),
             0 => self.zip(),
@@ -156,6 +158,9 @@ impl Writer<'_> {
         growing.joined = self.draft.streams.len() > 1;
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
+        if self.number >= TOKENS {
+            steps::grow(self, &mut growing, steps::TOKENS);
+        }
         for _ in 0..2 + self.dice.below(7) {
             steps::grow(self, &mut growing, &kinds);
         }

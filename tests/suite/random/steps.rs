@@ -1,8 +1,9 @@
 //! Random steps of a stream.
 
 mod series;
+mod tokens;
 
-pub(crate) use self::series::LATER;
+pub(crate) use self::{series::LATER, tokens::TOKENS};
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 

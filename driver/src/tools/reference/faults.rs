@@ -282,12 +282,21 @@ kinds! {
     "The time given to `busy` is negative, not finite or too long."
     "Give it in seconds."
 
+    "token"
+    "`detokenize` found a number that is not the id of a token of its model, such as -100 for positions that are ignored."
+    "Use the model that the ids are of, and leave out other numbers: `ids[ids >= 0]`."
+
     "too-large"
     "A value would take more memory than the limit for a single value (1 GiB)."
     "Check how its extents are computed, and bound them with `clamp` or `where`."
 
+    "too-long"
+    "`tokenize` found a word of more than 16 MiB, such as a file of one letter."
+    "Skip the record (`else skip`), or cut the text: `substring(text, 0, 1_000_000)`."
+
     "utf-8"
-    "The bytes of a string are not valid UTF-8."
+    "The bytes of a string are not valid UTF-8, or those of tokens: `detokenize` was given ids that were cut off within a \
+     character."
     "Convert the file (`iconv -f latin1 -t utf-8`), or skip the record: `else skip`."
 }
 

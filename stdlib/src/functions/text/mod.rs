@@ -6,6 +6,7 @@ pub(crate) mod as_type;
 mod class_of;
 mod contains;
 mod dataset;
+mod detokenize;
 mod ends_with;
 mod example;
 mod extension_of;
@@ -44,10 +45,13 @@ mod text_in;
 mod text_lt;
 mod text_of;
 mod to_str;
+mod token_id;
+mod tokenize;
 mod untyped_at;
 mod untyped_field;
 mod untyped_slice;
 mod upper;
+mod vocabulary_size;
 
 pub(crate) use as_array::array_of;
 pub(crate) use example::features;
@@ -58,6 +62,7 @@ use crate::Function;
 pub(crate) static ALL: &[&Function] = &[
     // Text.
     &contains::ENTRY,
+    &detokenize::ENTRY,
     &ends_with::ENTRY,
     &hash::ENTRY,
     &index_of::ENTRY,
@@ -76,7 +81,10 @@ pub(crate) static ALL: &[&Function] = &[
     &text_lt::ENTRY,
     &text_of::ENTRY,
     &to_str::ENTRY,
+    &token_id::ENTRY,
+    &tokenize::ENTRY,
     &upper::ENTRY,
+    &vocabulary_size::ENTRY,
     // Paths and files.
     &class_of::ENTRY,
     &extension_of::ENTRY,

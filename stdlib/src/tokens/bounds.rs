@@ -1,0 +1,62 @@
+//! Where no token of a model reaches from one character to the next: a piece can be cut there, and what is made of both parts
+//! is what would be made of it.
+//!
+//! Merges only ever make tokens. So where no token has the bytes around a place as its own, nothing is merged across it,
+//! whatever the ranks are. That is so between most characters of scripts whose words are not cut by spaces, and makes
+//! short pieces of them that are known from before.
+
+use super::merges::Vocabulary;
+
+/// Bits of the set: what is not in it is in no token. What shares a bit with another is taken for it, and not cut.
+const BITS: usize = 1 << 22;
+
+/// What tokens have around a place between two characters.
+pub(super) struct Bounds {
+    all: Box<[u64]>,
+}
+
+/// Bytes around a place: up to two before and two behind it.
+fn around(text: &[u8], at: usize, (before, behind): (usize, usize)) -> u64 {
+    let kind = (before << 2 | behind) as u64;
+    text[at - before..at + behind].iter().fold(kind, |all, it| all << 8 | u64::from(*it))
+}
+
+fn bit(around: u64) -> usize {
+    (around.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % BITS
+}
+
+/// Whether a place is between two characters of which one at least is not of ASCII.
+fn is_between(text: &[u8], at: usize) -> bool {
+    !matches!(text[at], 0x80..0xc0) && (text[at] | text[at - 1]) >= 0x80
+}
+
+impl Bounds {
+    pub(super) fn new(vocabulary: &Vocabulary) -> Self {
+        let mut all = vec![0_u64; BITS / 64].into_boxed_slice();
+        for (_, token) in vocabulary.iter() {
+            for at in (1..token.len()).filter(|it| is_between(token, *it)) {
+                let bit = bit(around(token, at, (at.min(2), (token.len() - at).min(2))));
+                all[bit / 64] |= 1 << (bit % 64);
+            }
+        }
+        Self { all }
+    }
+
+    /// Whether a token may reach across a place in a text.
+    fn may_cross(&self, text: &[u8], at: usize) -> bool {
+        let (before, behind) = (at.min(2), (text.len() - at).min(2));
+        (1..=before).any(|before| {
+            (1..=behind).any(|behind| {
+                let bit = bit(around(text, at, (before, behind)));
+                self.all[bit / 64] >> (bit % 64) & 1 == 1
+            })
+        })
+    }
+
+    /// Where the part of a piece ends that begins at a place: before the next one across which no token reaches.
+    pub(super) fn end(&self, piece: &[u8], from: usize) -> usize {
+        let places = from + 1..piece.len();
+        let mut cuts = places.filter(|it| is_between(piece, *it) && !self.may_cross(piece, *it));
+        cuts.next().unwrap_or(piece.len())
+    }
+}
