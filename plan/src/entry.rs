@@ -194,6 +194,8 @@ pub enum Action {
     Batch,
     /// Makes one record of `length` successive ones, the next one `hop` later.
     Window,
+    /// Makes one record of as many as have `length` elements, or of parts of them.
+    Pack,
     /// Puts the records of several streams side by side.
     Zip,
     /// Gives each record of the first stream the fields of the record of the second one with the same key; `missing`

@@ -39,6 +39,8 @@ pub(crate) enum Role {
     Join { skips: bool, fails: bool },
     /// `length` records as one, the next one `hop` later; none holds two values of `by`, where there is such.
     Windows { length: u64, hop: u64, by: bool },
+    /// Records of any length as one of another: so many of them, as long as nothing is known of their length.
+    Packs(u64),
     /// Records of several streams, in one stream.
     Merge(Ends),
     /// Any other.
@@ -158,6 +160,7 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, registry): (usize, &Registry)) 
             let hop = count("hop").unwrap_or(length).max(1);
             Role::Windows { length, hop, by: given("by") }
         }
+        Some(Action::Pack) => Role::Packs((count("length").unwrap_or(1) / AXIS as u64).max(1)),
         Some(Action::Zip) => Role::Zip,
         Some(Action::Join) => {
             let missing = registry.argument(entry, args, "missing");

@@ -270,7 +270,8 @@ fn last_alone(plan: &Plan) -> OpId {
         chain.push(input);
     }
     let action = |it: OpId| stdlib::library().action(&plan.ops[it]);
-    let joins = |it: &OpId| matches!(action(*it), Some(Action::Batch | Action::Window));
+    let joins =
+        |it: &OpId| matches!(action(*it), Some(Action::Batch | Action::Window | Action::Pack));
     let first = chain.iter().rposition(joins).map_or(0, |it| it + 1);
     let moves = |it: &&OpId| matches!(action(**it), Some(Action::Shuffle | Action::Repeat));
     let rest = &chain[first..];

@@ -51,6 +51,7 @@ operator! {
      pad: record = none, bins: int = 64, block: int = 2_048, tail: keep | drop = keep) -> stream",
     // Assumed: a copy of the elements, and two numbers for each of them.
     cost: Cost::out(20.0, 0.1),
+    properties: &[Property::Does(Action::Pack)],
     fields: Some(fields),
 }
 
@@ -93,7 +94,7 @@ impl Terms {
         let mut packed = Vec::new();
         for name in [first].into_iter().chain(texts(along)) {
             let field = fields.iter().find(|it| it.name == name);
-            let field = field.ok_or_else(|| format!("there is no field `{name}` to pack"))?;
+            let field = field.ok_or_else(|| unknown(name, fields))?;
             if packed.iter().any(|it: &(Field, _)| it.0.name == name) {
                 return Err(format!("`{name}` is named twice"));
             }
@@ -147,6 +148,13 @@ impl Terms {
         });
         packed.chain([own(SEGMENT), own(POSITION)]).collect()
     }
+}
+
+fn unknown(name: &str, fields: &[Field]) -> String {
+    let all = visible(fields);
+    let names: Vec<&str> = all.iter().map(|it| &*it.name).collect();
+    let meant = plan::nearest(name, &names).map(|it| format!("; did you mean `{it}`?"));
+    format!("there is no field `{name}` to pack{}", meant.unwrap_or_default())
 }
 
 /// Refuses what has no elements in a row.

@@ -185,6 +185,11 @@ struct Added {
 
 fn json(text: &str) -> Result<Tokenizer, String> {
     let file: File = serde_json::from_str(text).map_err(|it| {
+        if serde_json::from_str::<HashMap<String, u32>>(text).is_ok_and(|it| !it.is_empty()) {
+            return "it has the numbers of tokens, but not how they are merged: use the `tokenizer.json` of the model, or \
+                    GPT-2's `vocab.bpe`"
+                .to_owned();
+        }
         if it.to_string().contains("missing field `model`") {
             return "it has no `model`; expected the `tokenizer.json` of a model, or GPT-2's `vocab.bpe`".to_owned();
         }

@@ -238,6 +238,7 @@ fn what_is_no_model_is_refused() {
         |bytes: &[u8]| of_file(&File::new("x", bytes.to_vec())).unwrap().map(|_| ()).unwrap_err();
     assert!(why(b"").contains("expected the file of a tokenizer"));
     assert!(why(b"{}").contains("has no `model`"));
+    assert!(why(b"{\"a\": 1, \"model\": 2}").contains("not how they are merged"));
     assert!(why(b"{\"a\": 1").contains("not a `tokenizer.json`"));
     assert!(why(b"#version: 0.2\nh e\n").contains("not GPT-2's"));
     assert!(why(b"#version: 0.2\nh e x\n").contains("line 1 of merges"));

@@ -69,7 +69,9 @@ fn ratio((op, step): (&Op, &StepEstimate), registry: &Registry) -> Origin {
         }
         // A stream may end before another: which one, the draws decide.
         (Role::Windows { .. } | Role::Merge(Ends::First | Ends::Never), _) => Origin::Measured,
-        (Role::Batch { plain: false, .. } | Role::Sample | Role::Other, _) => Origin::Assumed,
+        (Role::Batch { plain: false, .. } | Role::Packs(_) | Role::Sample | Role::Other, _) => {
+            Origin::Assumed
+        }
         _ => Origin::Exact,
     }
 }

@@ -221,7 +221,14 @@ impl Trail<'_> {
             Some(Action::Take | Action::Skip | Action::Sample) => {
                 "passes, if its position is among those selected"
             }
-            Some(Action::Batch | Action::Window | Action::Zip | Action::Join | Action::Reduce)
+            Some(
+                Action::Batch
+                | Action::Window
+                | Action::Pack
+                | Action::Zip
+                | Action::Join
+                | Action::Reduce,
+            )
             | None => {
                 let why = "records are combined here: it is not followed further".to_owned();
                 return What::Ended { why };
