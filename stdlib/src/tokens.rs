@@ -148,8 +148,8 @@ impl Tokenizer {
 
     /// What a token is.
     pub(crate) fn bytes(&self, id: u32) -> Option<&[u8]> {
-        let special = self.specials.iter().find(|it| it.id == id).map(|it| it.text.as_bytes());
-        special.or_else(|| self.vocabulary.bytes(id))
+        let special = || self.specials.iter().find(|it| it.id == id).map(|it| it.text.as_bytes());
+        self.vocabulary.bytes(id).or_else(special)
     }
 
     /// Appends the tokens of a text.

@@ -1,4 +1,4 @@
-//! What the files of tokenizers hold.
+//! What the files of tokenizers hold. No message shows what stands in a file that is none: it may be a secret.
 
 use super::{
     Frame, Special, Tokenizer,
@@ -193,7 +193,7 @@ fn json(text: &str) -> Result<Tokenizer, String> {
         if it.to_string().contains("missing field `model`") {
             return "it has no `model`; expected the `tokenizer.json` of a model, or GPT-2's `vocab.bpe`".to_owned();
         }
-        format!("it is not a `tokenizer.json`: {it}")
+        format!("it is not a `tokenizer.json` (line {}, column {})", it.line(), it.column())
     })?;
     let model = &file.model;
     let later = |what: &str| Err(format!("{what}, which later versions read"));
@@ -221,8 +221,8 @@ fn json(text: &str) -> Result<Tokenizer, String> {
     let merges = merges_of(model, &vocabulary, &ids)?;
     let added = |it: Added| Special { text: it.content, id: it.id };
     let specials: Vec<Special> = file.added_tokens.into_iter().map(added).collect();
-    if let Some(it) = specials.iter().find(|it| it.id >= IDS_MAX || it.text.is_empty()) {
-        return Err(format!("no model has such a token: `{}`, {}", it.text, it.id));
+    if specials.iter().any(|it| it.id >= IDS_MAX || it.text.is_empty()) {
+        return Err("the number of one of its added tokens is wrong".to_owned());
     }
     let frame = frame_of(&file.post_processor);
     let new =
@@ -237,14 +237,14 @@ fn vocabulary_of(model: &Model) -> Result<(Vocabulary, HashMap<&str, u32>), Stri
     let (mut vocabulary, mut ids) = (Vocabulary::default(), HashMap::with_capacity(all.len()));
     for (token, id) in all {
         let id = id.as_u64().and_then(|it| u32::try_from(it).ok()).filter(|it| *it < IDS_MAX);
-        let id = id.ok_or_else(|| format!("the number of the token `{token}` is wrong"))?;
+        let id = id.ok_or("the number of one of its tokens is wrong")?;
         ids.insert(token.as_str(), id);
         // Special tokens may stand here too, as they are.
         let written: Option<Vec<u8>> = token.chars().map(|it| bytes.get(&it).copied()).collect();
         if let Some(written) = written.filter(|it| !it.is_empty())
             && !vocabulary.add(&written, id)
         {
-            return Err(format!("the token `{token}`, or its number, is there twice"));
+            return Err("one of its tokens, or its number, is there twice".to_owned());
         }
     }
     Ok((vocabulary, ids))
@@ -269,7 +269,7 @@ fn merges_of(
         };
         let pair = pair.ok_or_else(|| format!("merge {number} is not two tokens"))?;
         let id = |it: &str| {
-            let unknown = || format!("merge {number}: `{it}` is not in `vocab`");
+            let unknown = || format!("merge {number} has tokens that are not in `vocab`");
             ids.get(it).copied().ok_or_else(unknown)
         };
         all.push(([id(pair[0])?, id(pair[1])?], id(&pair.concat())?));

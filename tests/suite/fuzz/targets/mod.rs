@@ -13,6 +13,7 @@ mod editor;
 mod json;
 mod keys;
 mod members;
+mod models;
 mod output;
 mod patterns;
 mod pictures;
@@ -32,6 +33,7 @@ pub(crate) use editor::editor;
 pub(crate) use json::json;
 pub(crate) use keys::keys;
 pub(crate) use members::{array, compressed, encoded, table};
+pub(crate) use models::models;
 pub(crate) use output::output;
 pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
@@ -46,7 +48,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 35] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 36] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -80,6 +82,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 35] = [
     ("host", host, choices::hosts),
     ("classes", classes, choices::lists),
     ("keys", keys, keys::tables),
+    ("models", models, models::files),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
