@@ -24,7 +24,7 @@ function! {
     /// lines("corpus.txt") |> map { ids: tokenize(text, model: "vocab.bpe") }    # { ids: i32[?] }
     /// ```
     "tokenize(text: str, model: file, specials: bool = false, frame: bool = false, most: int = none, pattern: text = none) fails -> i32[n]",
-    // Measured with `pipec profile --workers 1` (release build, AMD EPYC, 2026-11-30): English text with GPT-2's model.
+    // Assumed, near what `benches -- tokens` shows of English text with GPT-2's model: 4 to 6 ns a byte.
     cost: Cost { ns_byte_in: 4.0, bytes_out_per_in: 0.9, ..Cost::call(150.0) },
     result: Some(result),
 }
