@@ -1,8 +1,8 @@
 //! S4, S5, S6, S9: PRESTO's CV pipeline on disks of several speeds: what is kept, and what would be the best.
 
 use super::{
-    pictures::{Filled, KINDS, Large, Pictures, UNBOUNDED, by_turns},
-    site::{Folder, Target, Tier, Told, in_words},
+    pictures::{Filled, KINDS, Large, Pictures, by_turns},
+    site::{Folder, Target, Tier, Told, UNBOUNDED, in_words},
 };
 use crate::{Row, trial::median};
 use compiler::caches::Choice;

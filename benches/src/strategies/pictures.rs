@@ -1,6 +1,6 @@
 //! PRESTO's CV pipeline on real pictures, and the ways that there are to keep something of it.
 
-use super::site::{Folder, Pace, Pin, Site, Target, Tier, Told, compiled, in_words};
+use super::site::{Folder, Pace, Pin, Site, Target, Tier, Told, UNBOUNDED, compiled, in_words};
 use crate::trial::{self, Virtual, Way, median};
 use compiler::caches::Choice;
 use driver::Compiled;
@@ -262,8 +262,6 @@ pub(crate) struct Filled<'a> {
     choices: Option<Vec<Choice>>,
 }
 
-/// Bytes per second that bound nothing.
-pub(crate) const UNBOUNDED: f64 = 1e12;
 /// Outputs that a rate is measured of, at the least, where that does not take too long.
 const OUTPUTS: f64 = 16.0;
 /// The shortest and the longest time for that, in seconds.

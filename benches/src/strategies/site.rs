@@ -26,6 +26,8 @@ use std::{
 
 /// Bytes that bound nothing.
 const ROOM: u64 = 1 << 40;
+/// Bytes per second that bound nothing.
+pub(crate) const UNBOUNDED: f64 = 1e12;
 /// Bytes that a run may take, with what it keeps.
 const MEMORY: u64 = 8 << 30;
 /// Bytes of the table of what is on disk.
@@ -129,7 +131,7 @@ pub(crate) struct Target {
 impl Target {
     /// Processor time to read a byte: where nothing bounds the disk, the system holds what is there in memory.
     fn read_ns(&self) -> f64 {
-        let is_held = self.disk.is_some_and(|it| it >= super::pictures::UNBOUNDED);
+        let is_held = self.disk.is_some_and(|it| it >= UNBOUNDED);
         if is_held { Disk::IN_PLACE_NS } else { Disk::READ_NS }
     }
 

@@ -1,7 +1,10 @@
 //! Rows of successive chunks as one chunk, without a copy where they lie next to each other.
 
 use plan::{DType, Field, Type, shown_bytes};
-use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool, Scatter, memory_remedy};
+use runtime::{
+    Builder, Chunk, Column, Failure, Mark, Operator, OperatorCall, Pool, Scatter, Wants,
+    memory_remedy,
+};
 use std::ops::Range;
 
 /// Bytes of records that one operator may hold.
@@ -239,5 +242,49 @@ impl Regroup {
     /// The rows that did not fill a group.
     pub(super) fn rest(&mut self) -> Option<Chunk> {
         self.group.finish()
+    }
+}
+
+/// Cuts the stream into blocks, and does nothing else in order: what becomes of a block is left to `parallel`.
+pub(super) struct Blocks {
+    blocks: Regroup,
+    mark: Option<Mark>,
+    done: bool,
+}
+
+impl Blocks {
+    pub(super) fn new(blocks: Regroup) -> Self {
+        Self { blocks, mark: None, done: false }
+    }
+}
+
+impl Operator for Blocks {
+    fn wants(&self) -> Wants {
+        if self.done { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let Some(chunk) = chunk else {
+            self.done = true;
+            out.extend(self.blocks.rest());
+            return Ok(());
+        };
+        let before = out.len();
+        self.blocks.push(&chunk, out)?;
+        self.mark = (out.len() > before).then(|| self.blocks.mark(out));
+        Ok(())
+    }
+
+    fn holds(&self) -> u64 {
+        self.blocks.rows() as u64
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone().filter(|_| !self.done)
     }
 }

@@ -9,11 +9,11 @@ use self::{
 };
 use super::{
     arguments::{named, size, texts, visible, word},
-    group::{Group, Regroup},
+    group::{Blocks, Group, Regroup},
     scalars::element,
 };
 use crate::prelude::*;
-use runtime::{Mark, Operator, OperatorCall, Running, Wants};
+use runtime::{Operator, OperatorCall, Running};
 use std::sync::Arc;
 
 operator! {
@@ -187,7 +187,11 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let serial: Box<dyn Operator> = match terms.fit {
         Fit::Split => Box::new(Split::new(call, (of, length), drops)?),
         Fit::First => Box::new(First::new(call, (of, length), terms.bins)?),
-        Fit::Best => Box::new(Blocks::new(call, terms.block)),
+        Fit::Best => {
+            let groups =
+                Regroup::new(Group::new(call), terms.block, terms.block, "a block of `pack`");
+            Box::new(Blocks::new(groups))
+        }
     };
     let fit = terms.fit;
     let finish = move |chunk: Chunk, _| {
@@ -200,51 +204,6 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         fill.sequences(&chunk, &sequences)
     };
     Ok(Running { serial, parallel: Some(Arc::new(finish)) })
-}
-
-/// Cuts the stream into blocks of records.
-struct Blocks {
-    groups: Regroup,
-    mark: Option<Mark>,
-    done: bool,
-}
-
-impl Blocks {
-    fn new(call: &OperatorCall<'_>, block: usize) -> Self {
-        let groups = Regroup::new(Group::new(call), block, block, "a block of `pack`");
-        Self { groups, mark: None, done: false }
-    }
-}
-
-impl Operator for Blocks {
-    fn wants(&self) -> Wants {
-        if self.done { Wants::Nothing } else { Wants::Input(0) }
-    }
-
-    fn push(
-        &mut self,
-        _: usize,
-        chunk: Option<Chunk>,
-        out: &mut Vec<Chunk>,
-    ) -> Result<(), Failure> {
-        let Some(chunk) = chunk else {
-            self.done = true;
-            out.extend(self.groups.rest());
-            return Ok(());
-        };
-        let before = out.len();
-        self.groups.push(&chunk, out)?;
-        self.mark = (out.len() > before).then(|| self.groups.mark(out));
-        Ok(())
-    }
-
-    fn holds(&self) -> u64 {
-        self.groups.rows() as u64
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        self.mark.clone().filter(|_| !self.done)
-    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use super::{
     alike::Columns,
     arguments::{int, size},
-    group::{Group, Regroup},
+    group::{Blocks, Group, Regroup},
     order::order,
 };
 use crate::prelude::*;
 use plan::Spans;
-use runtime::{Mark, Operator, OperatorCall, Philox, Running, Wants, mix};
+use runtime::{OperatorCall, Philox, Running, mix};
 use std::sync::Arc;
 
 operator! {
@@ -87,46 +87,8 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         let order = order(key, number, chunk.epoch, chunk.rows);
         Ok(columns.of(0, chunk).reordered(&order, &fields, &pool))
     };
-    let serial = Box::new(Shuffle { blocks, mark: None, done: false });
+    let serial = Box::new(Blocks::new(blocks));
     Ok(Running { serial, parallel: Some(Arc::new(permute)) })
-}
-
-/// Cuts blocks; `parallel` permutes them, each by its number.
-struct Shuffle {
-    blocks: Regroup,
-    mark: Option<Mark>,
-    done: bool,
-}
-
-impl Operator for Shuffle {
-    fn wants(&self) -> Wants {
-        if self.done { Wants::Nothing } else { Wants::Input(0) }
-    }
-
-    fn push(
-        &mut self,
-        _: usize,
-        chunk: Option<Chunk>,
-        out: &mut Vec<Chunk>,
-    ) -> Result<(), Failure> {
-        let Some(chunk) = chunk else {
-            self.done = true;
-            out.extend(self.blocks.rest());
-            return Ok(());
-        };
-        let before = out.len();
-        self.blocks.push(&chunk, out)?;
-        self.mark = (out.len() > before).then(|| self.blocks.mark(out));
-        Ok(())
-    }
-
-    fn holds(&self) -> u64 {
-        self.blocks.rows() as u64
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        self.mark.clone().filter(|_| !self.done)
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ function! {
     /// The ids are those of tiktoken's `encode_ordinary`, and of the `encode` of `tokenizers` with `add_special_tokens=False`:
     /// text that looks like a special token, such as `<|endoftext|>`, is text, unless `specials` is true. With `frame`,
     /// the special tokens that the model puts around a text (its post-processor) are added. `most` is how many ids are
-    /// returned at most, with those of the frame; the first ones are kept. A single word of more than 16 MiB fails with `too-long`. To
+    /// returned at most, those of the frame included, which are always returned; the first ones are kept. A single word of more than 16 MiB fails with `too-long`. To
     /// look up the id of a special token, use `token_id`; `detokenize` turns ids into text again.
     ///
     /// ```pipe no_run
