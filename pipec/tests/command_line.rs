@@ -269,6 +269,7 @@ fn sample_sets_are_made_once() {
         ("shards", "images", "00000.tar"),
         ("boxes", "images", "annotations.json"),
         ("tables", "rides", "rides"),
+        ("text", "documents", "web"),
     ] {
         let args = ["sample", kind, kind, "--count", "9", "--seed", "3"];
         folder.pipec(&args).ends(0, &[&format!("9 {things} in `{kind}`")]);

@@ -21,6 +21,8 @@ pub enum Kernel {
     Seek(Seek),
     /// Gives its first argument as it is, once it has done what the others say.
     Pass(PassFn),
+    /// Says how many elements its first argument has along an axis.
+    Extent(usize),
     /// Draws random numbers: the same for the same seed, epoch, record and place.
     Draw(DrawFn),
     /// Computes a part of what its first argument holds, and uses an index of that, or makes one.
@@ -139,6 +141,7 @@ impl Kernel {
     ) -> Result<(), Fault> {
         match self {
             Self::Compute(compute) => compute(args, out),
+            Self::Extent(axis) => out.scalar(args.tensor(0).shape()[*axis] as i64),
             Self::Draw(draw) => draw(draws, args, out),
             Self::View(view) => out.copy(&view(args)?),
             Self::Seek(seek) => out.copy(&seek(args, &mut Skimmed::default())?),

@@ -1,7 +1,8 @@
-//! Makes natural-looking labelled JPEGs, so that nothing need be downloaded.
+//! Makes natural-looking labelled JPEGs, tables and texts, so that nothing need be downloaded.
 //!
-//! Four sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
-//! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]).
+//! Five sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
+//! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]); documents in several
+//! scripts, code, books, pages and pairs of sentences ([`texts()`]).
 //!
 //! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
 //! Sizes, samplings, bits and Huffman symbols a pixel are distributed as in ImageNet, so that
@@ -10,6 +11,7 @@
 //! [`parse`] and [`cached`] serve sources that name a set instead of files.
 
 mod boxes;
+mod bpe;
 mod camera;
 mod canvas;
 mod chance;
@@ -23,12 +25,15 @@ mod set;
 mod shards;
 mod tables;
 mod tar;
+mod text;
+mod words;
 
 pub use boxes::{Boxes, boxes};
 pub use request::{Kind, Request, cached, parse};
 pub use set::{Error, Images, Summary, images};
 pub use shards::{Shards, shards};
 pub use tables::{Tables, tables};
+pub use text::{Texts, texts};
 
 use libjpeg_turbo_rs::JpegError;
 

@@ -46,19 +46,25 @@ pub(crate) fn layout() -> Vec<Row> {
     let choices = site.chosen(&target);
     let packed = choices.iter().filter(|it| it.kept && it.candidate.reads).map(|it| it.disk_share);
     let packed = packed.fold(0.0, f64::max);
-    let kept = site.pinned(&[Pin::all(FILE, Tier::Disk)]);
-    site.fill(&kept);
+    let (bytes, chosen) = (site.pinned(&[Pin::all(FILE, Tier::Disk)]), site.points(&choices));
+    [&bytes, &chosen].into_iter().for_each(|it| site.fill(it));
     let _disk = Virtual::disk(SEGMENTS as u64);
     let pace = |kept: &[_]| site.pace(kept, driver::cores(), (4, 2.0));
-    let rounds = (0..3).map(|_| (pace(&[]).rate, pace(&kept).alone()));
-    let (plain, ours): (Vec<f64>, Vec<f64>) = rounds.unzip();
-    let (plain, ours) = (median(plain), median(ours));
+    let (mut plain, mut by_bytes, mut as_chosen) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..3 {
+        plain.push(pace(&[]).rate);
+        by_bytes.push(pace(&bytes).alone());
+        as_chosen.push(pace(&chosen).alone());
+    }
+    let [plain, by_bytes, as_chosen] = [plain, by_bytes, as_chosen].map(median);
+    // Where something else is faster than packed bytes, that may be chosen.
+    let is_best = packed > 0.5 || as_chosen >= by_bytes;
     let figure = format!(
-        "{:.1} times ({ours:.0} and {plain:.0}/s); chosen: {}",
-        ours / plain,
+        "{:.1} times ({by_bytes:.0} and {plain:.0}/s); chosen: {}, {as_chosen:.0}/s",
+        by_bytes / plain,
         in_words(&choices)
     );
-    vec![Row::new("S10", claim, figure, ours >= 5.0 * plain && packed > 0.5), records_of_files()]
+    vec![Row::new("S10", claim, figure, by_bytes >= 5.0 * plain && is_best), records_of_files()]
 }
 
 /// Bytes of the files of a folder.

@@ -226,6 +226,8 @@ rows! {
         "`with` adds fields: `|> with { y: x * 2.0 }`";
     Name, "pandas, Polars, Spark", ["unique" "drop_duplicates" "distinct" "duplicated"], Told,
         "`dedupe` keeps the first record of each key: `|> dedupe(by: label)`; `pipec scan` finds duplicate files";
+    Name, "datasketch, datatrove, NeMo Curator", ["MinHash" "MinHashLSH" "MinhashDedup" "MinHashDeduplicator" "near_dedup"], Told,
+        "`minhash` gives hashes of which texts that are nearly the same share one: `|> dedupe(by: minhash(text), match: any)`";
     Name, "pandas", ["sort" "sort_values" "sorted" "argsort" "sort_by"], Told,
         "a stream keeps the order of its source; `batch` groups records of similar length: `|> \
          batch(32, by: len(ids), bounds: [64], pad: { ids: 0 })`";

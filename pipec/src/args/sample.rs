@@ -40,6 +40,14 @@ Examples:
 
 A program can also name a data set itself, `parquet(\"sample:tables\")`.")]
     Tables(SampleArgs),
+    /// Generate texts: documents in several scripts, code, books, HTML pages and pairs of sentences.
+    #[command(after_help = "\
+Examples:
+  pipec sample text text/
+  pipec peek pretraining.pipe --set data=text
+
+A program can also name a data set itself, `jsonl(\"sample:text\")`.")]
+    Text(SampleArgs),
 }
 
 /// `sample images` and so on.
@@ -48,7 +56,7 @@ pub(crate) struct SampleArgs {
     /// Folder to write to.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Number of images [default: 1000; of `shards` and `boxes`: 256], or of rides [default: 100000].
+    /// Number of images [default: 1000; of `shards` and `boxes`: 256], of rides [default: 100000], or of documents [default: 10000].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 1000))]
     pub(crate) count: Option<u64>,
     /// Random seed.

@@ -123,7 +123,7 @@ impl Machine {
     }
 
     /// Notes the node that failed, unless it did because another one had.
-    fn note<T>(&mut self, id: ExprId, found: &Result<T, Stop>) {
+    pub(super) fn note<T>(&mut self, id: ExprId, found: &Result<T, Stop>) {
         if found.is_err() {
             self.culprit.get_or_insert(id);
         }
@@ -399,6 +399,9 @@ impl Machine {
         id: ExprId,
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
+        if let (Some(word), Some(_)) = (nodes[id].word, subject.row) {
+            return self.write_word(nodes, subject, (&nodes[id], word), out);
+        }
         if let Some(fused) = &nodes[id].fused
             && self.at_once(nodes, subject, fused, out)?
         {

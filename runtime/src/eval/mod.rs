@@ -21,6 +21,7 @@ mod spare;
 mod stacked;
 mod straight;
 mod timing;
+mod word;
 
 use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Kernels, Out, Outside, Pool, Shape,
@@ -481,7 +482,7 @@ impl Values {
         out: &mut ChunkBuilder,
     ) -> Result<(), Stop> {
         for &filter in &self.filters {
-            if !machine.find(&self.nodes, subject, filter)?.first::<bool>() {
+            if machine.word(&self.nodes, subject, filter)? == 0 {
                 return Ok(());
             }
         }

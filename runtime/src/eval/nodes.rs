@@ -1,6 +1,6 @@
 //! The nodes of a graph, made ready: kernels bound, constants laid out.
 
-use super::{Surroundings, fused::Fused};
+use super::{Surroundings, fused::Fused, word::Word};
 use crate::{Cache, Call, Failure, Kernel, Out, PassFn, Scratch, Shape, Source, Tensor, mix};
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Index, Otherwise, Type, Unary,
@@ -29,6 +29,8 @@ pub(super) struct Node {
     pub(super) tap: OnceLock<Tap>,
     /// The machine code that computes it, and what stands between it and its leaves.
     pub(super) fused: Option<Box<Fused>>,
+    /// How it is made of words, where it is one.
+    pub(super) word: Option<Word>,
     /// How it is made without the whole of which it is a part.
     pub(super) straight: Option<Box<Straight>>,
 }
@@ -139,7 +141,7 @@ pub(super) fn prepare(
     around: &Surroundings<'_>,
 ) -> Result<IdVec<ExprId, Node>, Failure> {
     let mut nodes: IdVec<ExprId, Node> = IdVec::new();
-    for (_, expr, ty) in graph.iter() {
+    for (id, expr, ty) in graph.iter() {
         let mut vars = match expr {
             Expr::Var(var) => vec![*var],
             Expr::Call { draw: Some(draw), .. } => draw.vars.clone(),
@@ -159,6 +161,7 @@ pub(super) fn prepare(
         let code = code(graph, expr, ty, around)?;
         let fixed = ty.dtype().zip(ty.fixed().map(|it| Shape::new(&it)));
         nodes.push(Node {
+            word: Word::of(graph, id, &code),
             code,
             fixed,
             users: 0,

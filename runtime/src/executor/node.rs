@@ -142,6 +142,9 @@ pub(super) struct Limit {
 /// A task of a transform is to take no longer than this.
 const TASK_MAX: Duration = Duration::from_millis(20);
 
+/// Records of a chunk of a lane that are small and take little time, at the most.
+const LANE_ROWS: usize = 64;
+
 /// A thread wakes in about so long.
 const WAKE: Duration = Duration::from_micros(50);
 /// Chunks that are found where they are found faster than that, for each one else.
@@ -252,12 +255,12 @@ impl Node {
     /// small and take little time.
     pub(super) fn rows_worth(&self) -> usize {
         let planned = self.limit.rows;
-        // A lane's chunks are as large as its blocks, so that none waits for the others.
-        if self.limit.is_fixed || self.lane != Lane::ONE {
-            planned
-        } else {
-            self.measured.rows_worth(planned)
+        if self.limit.is_fixed {
+            return planned;
         }
+        // A lane's chunks are about as large as its blocks, so that the others do not wait long.
+        let most = if self.lane == Lane::ONE { usize::MAX } else { planned.max(LANE_ROWS) };
+        self.measured.rows_worth(planned).min(most)
     }
 
     /// Records of the next chunk, at most `rows`: fewer where they are large, and one where nobody

@@ -414,7 +414,8 @@ impl State {
     fn rows_worth(&self, id: usize) -> usize {
         let node = &self.nodes[id];
         let below = node.below.iter().rev().map(|&it| &self.nodes[it]);
-        let chain = below.take_while(|it| matches!(it.kind, Kind::Transform { .. }));
+        let is_one = |it: &&Node| matches!(it.kind, Kind::Transform { .. } | Kind::Finish);
+        let chain = below.take_while(is_one);
         let chain = chain.map(Node::rows_worth);
         let worth = chain.fold(node.rows_worth(), usize::min).max(node.limit.rows);
         // What comes to a stage that asks a far storage is as much as it is to ask for at a time.
@@ -466,7 +467,8 @@ impl State {
                 (fetch.give(epoch, rows), at)
             }
             Kind::Stream { supply, cursor, .. } => {
-                (Work::Draw(supply.clone(), cursor.take(), epoch), At::start())
+                let rows = rows.max(node.limit.rows);
+                (Work::Draw(supply.clone(), cursor.take(), (epoch, rows)), At::start())
             }
             Kind::Transform { compiled, pieces, cut, .. } => {
                 let has_rest = pieces.has_rest();

@@ -295,16 +295,20 @@ impl Supply {
         ChunkBuilder::new(&self.columns, rows, epoch, &self.pool)
     }
 
-    /// The next records of a source that is read in order, as far as they come before a failure.
-    pub(super) fn draw(self: &Arc<Self>, cursor: &mut Cursor, epoch: u32) -> Drawn {
+    /// The next records of a source that is read in order, about `rows`, as far as they come before a failure.
+    pub(super) fn draw(
+        self: &Arc<Self>,
+        cursor: &mut Cursor,
+        (epoch, rows): (u32, usize),
+    ) -> Drawn {
         let from = cursor.place();
         let (parcel, drawn) = if self.finds {
             let mut pieces = Pieces::default();
-            let (laps, drawn) = self.draw_to(cursor, epoch, &mut pieces);
+            let (laps, drawn) = self.draw_to(cursor, (epoch, rows), &mut pieces);
             (Found::new(self.clone(), pieces, (laps, epoch)).into_parcel(), drawn)
         } else {
-            let mut out = self.builder(self.rows, epoch);
-            let (laps, drawn) = self.draw_to(cursor, epoch, &mut out);
+            let mut out = self.builder(rows, epoch);
+            let (laps, drawn) = self.draw_to(cursor, (epoch, rows), &mut out);
             out.truncate(out.rows());
             (Parcel::new(self.as_copies(out.finish(), &laps)), drawn)
         };
@@ -316,13 +320,13 @@ impl Supply {
     fn draw_to(
         &self,
         cursor: &mut Cursor,
-        epoch: u32,
+        (epoch, rows): (u32, usize),
         to: &mut dyn Taking,
     ) -> (Laps, Result<bool, Failure>) {
         let mut laps = Laps::new();
-        while to.rows() < self.rows {
+        while to.rows() < rows {
             let before = to.rows();
-            let drawn = self.draw_some(cursor, epoch, to);
+            let drawn = self.draw_some(cursor, (epoch, rows), to);
             laps.push((cursor.lap, before..to.rows()));
             if cursor.stream.is_none() {
                 cursor.lap += 1;
@@ -382,14 +386,14 @@ impl Supply {
     fn draw_some(
         &self,
         cursor: &mut Cursor,
-        epoch: u32,
+        (epoch, rows): (u32, usize),
         to: &mut dyn Taking,
     ) -> Result<bool, Failure> {
         if !self.open_lap(cursor, epoch)? {
             return Ok(true);
         }
         let left = self.take.map_or(u64::MAX, |it| it - cursor.lap_rows);
-        let rows = (self.rows - to.rows()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let rows = (rows - to.rows()).min(usize::try_from(left).unwrap_or(usize::MAX));
         let before = to.rows();
         if let Some(stream) = cursor.stream.as_mut().filter(|_| rows > 0) {
             to.take(&mut **stream, rows)?;

@@ -53,8 +53,8 @@ pub(super) enum Work {
     Count(Arc<Supply>),
     /// Fetches records of a source.
     Fetch(Arc<Supply>, Places),
-    /// Reads a source on.
-    Draw(Arc<Supply>, Option<Box<Cursor>>, u32),
+    /// Reads a source on: in an epoch, so many records.
+    Draw(Arc<Supply>, Option<Box<Cursor>>, (u32, usize)),
     /// Computes a transform.
     Compute(Arc<Compiled>, Chunk),
     /// Computes a transform into the rows of a batch.
@@ -265,9 +265,9 @@ impl Work {
         match self {
             Self::Count(supply) => supply.pass().map(Product::Counted),
             Self::Fetch(supply, places) => fetch(&supply, &places),
-            Self::Draw(supply, cursor, epoch) => {
+            Self::Draw(supply, cursor, of) => {
                 let mut cursor = cursor.unwrap_or_default();
-                let drawn = supply.draw(&mut cursor, epoch);
+                let drawn = supply.draw(&mut cursor, of);
                 Ok(Product::Drawn(drawn, cursor))
             }
             Self::Compute(compiled, chunk) => {

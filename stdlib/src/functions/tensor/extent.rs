@@ -21,7 +21,11 @@ function! {
     }),
 }
 
-fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
+    let rank = call.types[0].as_ref().and_then(|it| it.shape()).map(<[_]>::len);
+    if let (Arg::Int(axis), Some(rank)) = (&call.args[1], rank) {
+        return Ok(Kernel::Extent(axis_at(*axis, rank)));
+    }
     Ok(Kernel::compute(|args, out| {
         let x = args.tensor(0);
         let axis = axis_at(args.int(1), x.shape().len());

@@ -27,12 +27,10 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    let characters = call.dtype(0) == Some(DType::Str);
-    Ok(Kernel::compute(move |args, out| {
-        let x = args.tensor(0);
-        let n = if characters { count_characters(x.as_text()) } else { x.shape()[0] };
-        out.scalar(n as i64)
-    }))
+    if call.dtype(0) != Some(DType::Str) {
+        return Ok(Kernel::Extent(0));
+    }
+    Ok(Kernel::compute(|args, out| out.scalar(count_characters(args.tensor(0).as_text()) as i64)))
 }
 
 /// Each character of UTF-8 begins with a byte that is no continuation.

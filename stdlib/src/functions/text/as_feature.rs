@@ -55,11 +55,9 @@ fn untagged(bytes: &[u8]) -> Result<(bool, &[u8]), Fault> {
 }
 
 fn read<T: Number>(feature: Feature<'_>, axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
-    let mut n = 0;
-    T::each(&feature, |_| {
-        n += 1;
-        Ok(())
-    })?;
+    // Of the wrong kind it is not counted: that is what is said of it.
+    T::check(&feature)?;
+    let n = feature.count()?;
     if axes.is_empty() && n != 1 {
         return Err(not_one(n));
     }
@@ -79,11 +77,9 @@ fn read_steps<T: Number>(list: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Res
     };
     let (mut n_steps, mut each) = (0, None);
     for step in steps(list) {
-        let (feature, mut n) = (Feature::new(step?)?, 0);
-        T::each(&feature, |_| {
-            n += 1;
-            Ok(())
-        })?;
+        let feature = Feature::new(step?)?;
+        T::check(&feature)?;
+        let n = feature.count()?;
         let first = *each.get_or_insert(n);
         if first != n {
             let detail = format!("step 0 has {first} values, but step {n_steps} has {n}");
@@ -142,6 +138,11 @@ fn agreed(axes: &[Extent], n: usize) -> Result<[usize; MAX_RANK], Fault> {
 
 /// An element that a feature can hold.
 trait Number: Element {
+    /// Whether a feature is a list of such.
+    fn check(feature: &Feature<'_>) -> Result<(), Fault> {
+        feature.expect(Kind::Ints)
+    }
+
     /// Visits the values of a feature in order.
     fn each(
         feature: &Feature<'_>,
@@ -178,15 +179,20 @@ impl Number for bool {
 macro_rules! floats {
     ($($ty:ty: $of:expr;)+) => {$(
         impl Number for $ty {
-            fn each(
-                feature: &Feature<'_>,
-                mut visit: impl FnMut(Self) -> Result<(), Fault>,
-            ) -> Result<(), Fault> {
+            fn check(feature: &Feature<'_>) -> Result<(), Fault> {
                 if feature.kind() == Kind::Ints {
                     let detail = format!("this feature is a list of `i64`, expected `{}`: write \
                                           `{0}(… as i64)`", Self::DTYPE);
                     return Err(Fault::new("example-type", detail));
                 }
+                feature.expect(Kind::Floats)
+            }
+
+            fn each(
+                feature: &Feature<'_>,
+                mut visit: impl FnMut(Self) -> Result<(), Fault>,
+            ) -> Result<(), Fault> {
+                Self::check(feature)?;
                 feature.floats(|it| visit(($of)(it)))
             }
         }

@@ -3,7 +3,7 @@
 
 use super::{
     json::shown,
-    protobuf::{Message, Value, syntax, varint},
+    protobuf::{Message, Value, count_packed, each_packed, syntax},
 };
 use crate::{formats, prelude::*};
 
@@ -195,10 +195,8 @@ impl<'a> Feature<'a> {
             while let Some((number, value)) = fields.next()? {
                 match (number, value) {
                     (1, Value::Varint(it)) => visit(it.cast_signed())?,
-                    (1, Value::Bytes(mut packed)) => {
-                        while !packed.is_empty() {
-                            visit(varint(&mut packed)?.cast_signed())?;
-                        }
+                    (1, Value::Bytes(packed)) => {
+                        each_packed(packed, |it| visit(it.cast_signed()))?;
                     }
                     _ => {}
                 }
@@ -207,13 +205,32 @@ impl<'a> Feature<'a> {
         })
     }
 
+    /// How many numbers it holds, where all of them can be read.
+    pub(super) fn count(&self) -> Result<usize, Fault> {
+        let (number, mut n) = (if self.kind == Kind::Ints { 3 } else { 2 }, 0);
+        self.lists.each(number, |list| {
+            let mut fields = Message::new(list);
+            while let Some((number, value)) = fields.next()? {
+                n += match (number, value) {
+                    (1, Value::Bytes(packed)) if self.kind == Kind::Ints => count_packed(packed),
+                    (1, Value::Bytes(packed)) => packed.len() / 4,
+                    (1, Value::Varint(_)) if self.kind == Kind::Ints => 1,
+                    (1, Value::Fixed32(_)) if self.kind != Kind::Ints => 1,
+                    _ => 0,
+                };
+            }
+            Ok(())
+        })?;
+        Ok(n)
+    }
+
     /// What it is a list of.
     pub(super) fn kind(&self) -> Kind {
         self.kind
     }
 
     /// An empty feature is an empty list of anything.
-    fn expect(&self, wanted: Kind) -> Result<(), Fault> {
+    pub(super) fn expect(&self, wanted: Kind) -> Result<(), Fault> {
         if self.kind == wanted || self.kind == Kind::Empty {
             return Ok(());
         }

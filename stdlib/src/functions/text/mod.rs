@@ -18,6 +18,7 @@ pub(crate) mod json;
 mod lookup;
 mod lower;
 mod members;
+mod minhash;
 mod name_of;
 mod names;
 mod parse_float;
@@ -68,6 +69,7 @@ pub(crate) static ALL: &[&Function] = &[
     &index_of::ENTRY,
     &lookup::ENTRY,
     &lower::ENTRY,
+    &minhash::ENTRY,
     &parse_float::ENTRY,
     &parse_int::ENTRY,
     &parse_table::ENTRY,

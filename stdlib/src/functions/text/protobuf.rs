@@ -90,7 +90,19 @@ impl<'a> Message<'a> {
 ///
 /// # Errors
 /// `example-syntax`: it has more than 64 bits, or no end.
+#[inline]
 pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
+    match *rest {
+        [one @ ..0x80, others @ ..] => {
+            *rest = others;
+            Ok(u64::from(*one))
+        }
+        _ => longer_varint(rest),
+    }
+}
+
+/// The same of any number of bytes.
+fn longer_varint(rest: &mut &[u8]) -> Result<u64, Fault> {
     let mut value = 0;
     for (i, byte) in rest.iter().take(10).enumerate() {
         // The tenth byte has the highest bit alone.
@@ -106,6 +118,45 @@ pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
     let why =
         if rest.len() < 10 { "a number is truncated" } else { "a number has more than 64 bits" };
     Err(syntax(why.to_owned()))
+}
+
+/// How many numbers there are in a row of them: each ends with a byte below 128.
+pub(super) fn count_packed(packed: &[u8]) -> usize {
+    // Sums of bytes, so that many are counted at a time.
+    let ends = |some: &[u8]| some.iter().map(|it| u8::from(*it < 0x80)).sum::<u8>();
+    packed.chunks(255).map(|it| usize::from(ends(it))).sum()
+}
+
+/// Visits the numbers of variable length in a row of them.
+///
+/// # Errors
+/// `example-syntax`, and those of `visit`.
+#[inline]
+pub(super) fn each_packed(
+    mut packed: &[u8],
+    mut visit: impl FnMut(u64) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    while let Some(eight) = packed.first_chunk() {
+        let word = u64::from_le_bytes(*eight);
+        let ends = !word & HIGH;
+        if ends == 0 {
+            visit(longer_varint(&mut packed)?)?;
+            continue;
+        }
+        // Up to the first byte whose highest bit is not set: without a branch, since numbers of one, two and three bytes
+        // come as it happens. Then groups of 7 bits are put together, two, four and eight of them.
+        let last = ends.trailing_zeros();
+        let seven = word & (ends ^ (ends - 1)) & !HIGH;
+        let two = (seven & 0x007f_007f_007f_007f) | (seven & 0x7f00_7f00_7f00_7f00) >> 1;
+        let four = (two & 0x0000_3fff_0000_3fff) | (two & 0x3fff_0000_3fff_0000) >> 2;
+        visit((four & 0x0fff_ffff) | (four & 0x0fff_ffff_0000_0000) >> 4)?;
+        packed = &packed[last as usize / 8 + 1..];
+    }
+    while !packed.is_empty() {
+        visit(varint(&mut packed)?)?;
+    }
+    Ok(())
 }
 
 /// The fault of bytes that are no message.
@@ -149,5 +200,45 @@ mod tests {
         assert!(read(&[0xff; 12]).is_err());
         assert!(read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]).is_err());
         assert!(read(&[0x80]).is_err() && read(&[]).is_err());
+    }
+
+    #[test]
+    fn numbers_in_a_row_are_those_that_are_taken_one_by_one() {
+        for seed in 0..2_000_u64 {
+            let bits = |it: u64| plan::mix(seed, it);
+            let mut packed = Vec::new();
+            for it in 0..bits(0) % 40 {
+                // Of any number of bits, and now and then with more bytes than it needs.
+                let mut value = bits(2 * it + 1) >> (bits(2 * it + 2) % 64);
+                while value >= 0x80 {
+                    packed.push(value as u8 | 0x80);
+                    value >>= 7;
+                }
+                if bits(2 * it + 1).is_multiple_of(50) && value != 0 {
+                    packed.push(value as u8 | 0x80);
+                    value = 0;
+                }
+                packed.push(value as u8);
+            }
+            let cut = &packed[..packed.len() - (bits(99) % 2) as usize * packed.len().min(1)];
+            let (mut rest, mut expected) = (cut, Ok(Vec::new()));
+            while let Ok(all) = &mut expected
+                && !rest.is_empty()
+            {
+                match varint(&mut rest) {
+                    Ok(it) => all.push(it),
+                    Err(why) => expected = Err(why),
+                }
+            }
+            let mut found = Vec::new();
+            let visited = each_packed(cut, |it| {
+                found.push(it);
+                Ok(())
+            });
+            if let Ok(all) = &expected {
+                assert_eq!(count_packed(cut), all.len());
+            }
+            assert_eq!(visited.map(|()| found), expected);
+        }
     }
 }
