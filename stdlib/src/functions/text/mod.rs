@@ -26,7 +26,6 @@ mod parse_json;
 mod parse_table;
 mod partnered;
 mod paths;
-mod protobuf;
 #[cfg(feature = "hdf5")]
 mod read_as;
 mod read_file;
