@@ -1,4 +1,5 @@
-//! `tokenize` beside tiktoken's own code, by turns, one core: the same texts, all in memory.
+//! `tokenize` beside tiktoken's own code, by turns, one core: the same texts, all in memory; and with models of SentencePiece,
+//! whose library is in C++, alone.
 
 use crate::{Row, trial::median};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -9,6 +10,11 @@ use tiktoken_rs::{CoreBPE, o200k_base, r50k_base};
 
 /// A text of English.
 const ENGLISH: &str = "../shared/data/text/wikitext2/test.txt";
+/// Models of SentencePiece, and megabytes a second that are claimed of them with English.
+const PIECES: [(&str, &str, f64); 2] = [
+    ("Unigram", "../shared/data/text/sentencepiece/test_model.model", 50.0),
+    ("BPE", "../shared/data/text/opennmt_ende10k/sample.sp.model", 50.0),
+];
 /// Runs of each side, and seconds of each.
 const RUNS: usize = 5;
 const SECONDS: f64 = 0.5;
@@ -46,7 +52,30 @@ pub(crate) fn rows() -> Vec<Row> {
             rows.push(row(model, text, (&ours, &theirs)));
         }
     }
+    rows.extend(PIECES.iter().map(|it| of_pieces(it, &texts[0])));
     rows
+}
+
+/// A model of SentencePiece.
+fn of_pieces((kind, path, least): &(&str, &str, f64), text: &Text) -> Row {
+    let claim = format!("{}: {least:.0} MB/s a core", text.name);
+    let Ok(bytes) = fs::read(path) else { return Row::skipped("tokens", &claim, path) };
+    let ours = kernel_of(File::new("a.model", bytes));
+    let mut scratch = Scratch::new();
+    let rates = (0..RUNS).map(|_| rate(&text.lines, &mut |it| encoded(&ours, it, &mut scratch)));
+    let own = median(rates.collect());
+    let figure = format!("{:.0} MB/s", own / 1e6);
+    Row::new(&format!("SentencePiece {kind} {}", text.name), &claim, figure, own >= least * 1e6)
+}
+
+/// How many ids a text has.
+fn encoded(kernel: &Kernel, line: &str, scratch: &mut Scratch) -> usize {
+    let nothing = || Tensor::nothing();
+    let text = Tensor::text(DType::Str, line.as_bytes());
+    let values = [text, nothing(), nothing(), nothing(), nothing(), nothing()];
+    let out = &mut Out::grow(scratch);
+    kernel.write(&mut Philox::new(1, 2, 3), &Args::of(&values), out).expect("it is text");
+    scratch.tensor().elements()
 }
 
 /// Text of a script whose letters begin at a place: so many of them, the first ones often, in words of some lengths.
@@ -71,19 +100,7 @@ fn words(first: u32, (letters, least, most): (u64, u64, u64), between: char) -> 
 
 fn row(model: &str, text: &Text, (ours, theirs): (&Kernel, &CoreBPE)) -> Row {
     let mut scratch = Scratch::new();
-    let mut encode = |line: &str| {
-        let values = [
-            Tensor::text(DType::Str, line.as_bytes()),
-            Tensor::nothing(),
-            Tensor::nothing(),
-            Tensor::nothing(),
-            Tensor::nothing(),
-            Tensor::nothing(),
-        ];
-        let out = &mut Out::grow(&mut scratch);
-        ours.write(&mut Philox::new(1, 2, 3), &Args::of(&values), out).expect("it is text");
-        scratch.tensor().elements()
-    };
+    let mut encode = |line: &str| encoded(ours, line, &mut scratch);
     for line in &text.lines {
         let (n, all) = (encode(line), theirs.encode_ordinary(line));
         assert_eq!(n, all.len(), "{line}");
@@ -132,7 +149,11 @@ fn kernel(of: &CoreBPE, ids: u32) -> Kernel {
             let _ = writeln!(text, "{} {id}", STANDARD.encode(bytes));
         }
     }
-    let file = Arg::File(File::new("model.tiktoken", text.into_bytes()));
+    kernel_of(File::new("model.tiktoken", text.into_bytes()))
+}
+
+fn kernel_of(file: File) -> Kernel {
+    let file = Arg::File(file);
     let no = Arg::Bool(false);
     let args = [Arg::Expr(ExprId(0)), file, no.clone(), no, Arg::None, Arg::None];
     let types = [Some(Type::scalar(DType::Str)), None, None, None, None, None];

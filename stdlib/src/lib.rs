@@ -16,6 +16,7 @@ mod marks;
 mod numbers;
 mod operators;
 mod pixels;
+mod protobuf;
 pub mod records;
 mod sources;
 #[cfg(feature = "tables")]

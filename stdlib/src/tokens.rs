@@ -3,60 +3,82 @@
 //! | file | what |
 //! |---|---|
 //! | `model.rs` | what the files hold |
-//! | `split.rs` | where a text is cut first, by classes of characters (`classes.rs`) |
+//! | `bytes.rs` | byte-level BPE |
+//! | `split.rs` | where it cuts a text first, by classes of characters (`classes.rs`), or by any regular expression (`expression.rs`) |
 //! | `bounds.rs` | where a piece can be cut once more |
 //! | `merges.rs` | how the bytes of a piece become tokens |
+//! | `sentencepiece.rs` | SentencePiece: Unigram, and BPE of characters |
+//! | `trie.rs` | tokens by how they begin |
+//! | `wordpiece.rs` | WordPiece, as of BERT |
+//! | `library.rs` | kinds of `tokenizer.json` that are none of these |
 //! | `ids.rs` | the ids of a text while they become more |
 //! | `words.rs` | the tokens of short pieces that a thread has seen lately |
 
 mod bounds;
+mod bytes;
 mod classes;
+#[cfg(feature = "tokenizers")]
+mod expression;
 mod ids;
+#[cfg(feature = "tokenizers")]
+mod library;
 mod merges;
 mod model;
+mod sentencepiece;
 mod split;
+mod trie;
+mod wordpiece;
 mod words;
 
 pub(crate) use ids::Ids;
 pub(crate) use split::Splitter;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use bounds::Bounds;
-use merges::{Merges, Vocabulary};
+use bytes::Bytes;
+use classes::{CLASSES, WORD};
 use plan::File;
+use sentencepiece::SentencePiece;
 use std::{
-    borrow::Cow,
     cell::RefCell,
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
-use words::{Key, Words};
+use wordpiece::WordPiece;
+use words::Words;
 
 /// Bytes of a piece that is merged, at the most: what merges it takes 28 times as much memory.
 const PIECE_MAX: usize = 16 << 20;
+/// Numbers of tokens end before this: no model has so many.
+const IDS_MAX: u32 = 1 << 24;
 /// Models whose words a thread remembers.
 const MODELS: usize = 4;
 
 /// A model: its tokens, and how a text becomes these.
 pub(crate) struct Tokenizer {
-    vocabulary: Vocabulary,
-    merges: Merges,
-    bounds: Bounds,
-    /// None where the file does not tell.
-    splitter: Option<Splitter>,
-    /// Whether a piece that is a token is that one, whatever merges would make of it.
-    whole_first: bool,
-    /// Whether texts are composed first (NFC).
-    composes: bool,
+    kind: Kind,
     specials: Vec<Special>,
+    /// Which of them has a number.
+    special_of: HashMap<u32, usize>,
+    has_always: bool,
     /// Finds what they are written as; of two that begin alike, the longer one.
     finder: AhoCorasick,
-    frame: Frame,
+    /// None where the file does not tell.
+    frame: Option<Frame>,
     /// Its number in this process.
     number: u64,
+}
+
+/// How the tokens of a text are found.
+enum Kind {
+    Bytes(Box<Bytes>),
+    SentencePiece(Box<SentencePiece>),
+    WordPiece(Box<WordPiece>),
+    /// Any other.
+    #[cfg(feature = "tokenizers")]
+    Library(Box<library::Library>),
 }
 
 /// A token that is no text, unless a text that says it is taken for it.
@@ -64,6 +86,39 @@ pub(crate) struct Tokenizer {
 struct Special {
     text: String,
     id: u32,
+    /// Whether a text that says it always is it.
+    is_always: bool,
+    /// Whether the spaces before it, and behind it, belong to it.
+    takes_before: bool,
+    takes_behind: bool,
+    /// Whether it is none within a word.
+    is_word: bool,
+}
+
+impl Special {
+    fn new(text: String, id: u32) -> Self {
+        let [is_always, takes_before, takes_behind, is_word] = [false; 4];
+        Self { text, id, is_always, takes_before, takes_behind, is_word }
+    }
+
+    /// What of a text it takes that is written so between two places, the first of which is not before `done`.
+    fn taken(
+        &self,
+        text: &str,
+        (begin, end): (usize, usize),
+        done: usize,
+    ) -> Option<(usize, usize)> {
+        let (before, behind) = (&text[..begin], &text[end..]);
+        let is_word = |(at, _)| CLASSES.at(text.as_bytes(), at).0 & WORD != 0;
+        let last = before.char_indices().next_back();
+        let next = behind.chars().next().map(|it| (end, it));
+        if self.is_word && (last.is_some_and(is_word) || next.is_some_and(is_word)) {
+            return None;
+        }
+        let begin = if self.takes_before { before.trim_end().len().max(done) } else { begin };
+        let spaces = behind.len() - behind.trim_start().len();
+        Some((begin, if self.takes_behind { end + spaces } else { end }))
+    }
 }
 
 /// What stands around the tokens of a text.
@@ -74,8 +129,9 @@ pub(crate) struct Frame {
 }
 
 /// How a text is encoded.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Encoding {
+    /// For byte-level BPE.
     pub(crate) splitter: Splitter,
     /// Whether what a special token is written as is that token.
     pub(crate) specials: bool,
@@ -83,9 +139,15 @@ pub(crate) struct Encoding {
     pub(crate) most: usize,
 }
 
-/// A piece that is too long to be merged: its bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLong(pub(crate) usize);
+/// Why a text has no tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// A piece is too long to be merged: its bytes.
+    TooLong(usize),
+    /// The model has none for it.
+    #[cfg(feature = "tokenizers")]
+    Refused(String),
+}
 
 thread_local! {
     /// What this thread remembers of each model; the last one that it used comes first.
@@ -98,41 +160,43 @@ pub(crate) fn of_file(file: &File) -> Option<Result<Arc<Tokenizer>, String>> {
 }
 
 impl Tokenizer {
-    fn new(vocabulary: Vocabulary, merges: Merges, splitter: Option<Splitter>) -> Self {
+    fn new(kind: Kind, specials: Vec<Special>, frame: Option<Frame>) -> Result<Self, String> {
         static MADE: AtomicU64 = AtomicU64::new(0);
-        Self {
-            bounds: Bounds::new(&vocabulary),
-            vocabulary,
-            merges,
-            splitter,
-            whole_first: false,
-            composes: false,
-            specials: Vec::new(),
-            finder: finder(&[]).expect("nothing is found by nothing"),
-            frame: Frame::default(),
-            number: MADE.fetch_add(1, Relaxed),
-        }
+        let finder = finder(&specials)?;
+        let has_always = specials.iter().any(|it| it.is_always);
+        let special_of = specials.iter().zip(0..).map(|(it, at)| (it.id, at)).collect();
+        let number = MADE.fetch_add(1, Relaxed);
+        Ok(Self { kind, specials, special_of, has_always, finder, frame, number })
     }
 
-    fn with(self, specials: Vec<Special>, whole_first: bool) -> Result<Self, String> {
-        let finder = finder(&specials)?;
-        Ok(Self { specials, finder, whole_first, ..self })
+    /// Whether a text is split before its tokens are looked for: whether it is byte-level BPE.
+    pub(crate) fn splits(&self) -> bool {
+        matches!(self.kind, Kind::Bytes(_))
     }
 
     /// How it splits texts, where its file tells.
     pub(crate) fn splitter(&self) -> Option<Splitter> {
-        self.splitter
+        match &self.kind {
+            Kind::Bytes(it) => it.splitter.clone(),
+            _ => Some(Splitter::Whole),
+        }
     }
 
-    /// What its file puts around a text.
-    pub(crate) fn frame(&self) -> &Frame {
-        &self.frame
+    /// What its file puts around a text, where it tells.
+    pub(crate) fn frame(&self) -> Option<&Frame> {
+        self.frame.as_ref()
     }
 
     /// Numbers of tokens: one more than the largest.
     pub(crate) fn size(&self) -> u32 {
-        let specials = self.specials.iter().map(|it| it.id + 1);
-        specials.max().unwrap_or(0).max(self.vocabulary.len())
+        let specials = self.specials.iter().map(|it| it.id + 1).max().unwrap_or(0);
+        specials.max(match &self.kind {
+            Kind::Bytes(it) => it.vocabulary.len(),
+            Kind::SentencePiece(it) => it.len(),
+            Kind::WordPiece(it) => it.len(),
+            #[cfg(feature = "tokenizers")]
+            Kind::Library(it) => it.len(),
+        })
     }
 
     /// What its special tokens are written as.
@@ -143,29 +207,67 @@ impl Tokenizer {
     /// The number of a token that is written so.
     pub(crate) fn id(&self, token: &str) -> Option<u32> {
         let special = self.specials.iter().find(|it| it.text == token).map(|it| it.id);
-        special.or_else(|| self.vocabulary.id(token.as_bytes()))
+        special.or_else(|| match &self.kind {
+            Kind::Bytes(it) => it.vocabulary.id(token.as_bytes()),
+            Kind::SentencePiece(it) => it.id(token),
+            Kind::WordPiece(it) => it.id(token),
+            #[cfg(feature = "tokenizers")]
+            Kind::Library(it) => it.id(token),
+        })
     }
 
-    /// What a token is.
-    pub(crate) fn bytes(&self, id: u32) -> Option<&[u8]> {
-        let special = || self.specials.iter().find(|it| it.id == id).map(|it| it.text.as_bytes());
-        self.vocabulary.bytes(id).or_else(special)
+    /// What a special token is written as.
+    fn special(&self, id: u32) -> Option<&str> {
+        self.special_of.get(&id).map(|it| &*self.specials[*it].text)
+    }
+
+    /// Appends the text of tokens.
+    ///
+    /// # Errors
+    /// The first one that is none.
+    pub(crate) fn decode(&self, ids: &[u32], to: &mut Vec<u8>) -> Result<(), u32> {
+        match &self.kind {
+            Kind::SentencePiece(it) => return it.decode(ids, to),
+            Kind::WordPiece(it) => return it.decode(ids, |id| self.special(id), to),
+            #[cfg(feature = "tokenizers")]
+            Kind::Library(it) => return it.decode(ids, to),
+            Kind::Bytes(it) => {
+                for id in ids {
+                    let special = self.special(*id).map(str::as_bytes);
+                    let bytes = special.or_else(|| it.vocabulary.bytes(*id)).ok_or(*id)?;
+                    to.extend_from_slice(bytes);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Appends the tokens of a text.
     ///
     /// # Errors
-    /// A piece of it is too long.
-    pub(crate) fn encode(&self, text: &str, how: &Encoding, to: &mut Ids) -> Result<(), TooLong> {
+    /// The text has no tokens.
+    pub(crate) fn encode(&self, text: &str, how: &Encoding, to: &mut Ids) -> Result<(), Failed> {
         let limit = to.len().saturating_add(how.most);
         KNOWN.with_borrow_mut(|known| {
             let words = words_of(known, self.number);
             let mut done = 0;
-            if how.specials {
+            #[cfg(feature = "tokenizers")]
+            if let Kind::Library(it) = &self.kind {
+                it.encode(text, how.specials, to)?;
+                to.truncate(limit);
+                return Ok(());
+            }
+            if how.specials || self.has_always {
                 for found in self.finder.find_iter(text) {
-                    self.encode_plain(&text[done..found.start()], how, (words, limit), to)?;
-                    to.push(self.specials[found.pattern()].id);
-                    done = found.end();
+                    let special = &self.specials[found.pattern()];
+                    let taken = special.taken(text, (found.start(), found.end()), done);
+                    let taken = taken.filter(|_| how.specials || special.is_always);
+                    let Some((begin, end)) = taken else { continue };
+                    if done < begin {
+                        self.encode_plain(&text[done..begin], how, (words, limit), to)?;
+                    }
+                    to.push(special.id);
+                    done = end;
                     if to.len() >= limit {
                         break;
                     }
@@ -183,63 +285,18 @@ impl Tokenizer {
         &self,
         text: &str,
         how: &Encoding,
-        (words, limit): (&mut Words, usize),
+        known: (&mut Words, usize),
         to: &mut Ids,
-    ) -> Result<(), TooLong> {
-        let text = self.composed(text);
-        let text = text.as_bytes();
-        let mut done = Ok(());
-        how.splitter.each(text, |begin, end| {
-            let key = Words::key(text, begin, end);
-            if !key.is_some_and(|it| words.find(it, to)) {
-                let first = to.len();
-                done = self.encode_piece(&text[begin..end], words, to);
-                if let Some(key) = key {
-                    words.insert(key, &to.as_slice()[first..]);
-                }
+    ) -> Result<(), Failed> {
+        match &self.kind {
+            Kind::Bytes(it) => it.encode(text, &how.splitter, known, to),
+            Kind::SentencePiece(it) => it.encode(text, known, to),
+            Kind::WordPiece(it) => {
+                it.encode(text, known, to);
+                Ok(())
             }
-            done.is_ok() && to.len() < limit
-        });
-        done
-    }
-
-    fn encode_piece(&self, piece: &[u8], words: &mut Words, to: &mut Ids) -> Result<(), TooLong> {
-        if let Some(id) = self.vocabulary.id(piece).filter(|_| self.whole_first) {
-            to.push(id);
-            return Ok(());
-        }
-        if piece.is_ascii() {
-            return self.merge(piece, to);
-        }
-        let mut begin = 0;
-        while begin < piece.len() {
-            let end = self.bounds.end(piece, begin);
-            let key = Words::key(piece, begin, end).map(Key::of_part);
-            if !key.is_some_and(|it| words.find(it, to)) {
-                let first = to.len();
-                self.merge(&piece[begin..end], to)?;
-                if let Some(key) = key {
-                    words.insert(key, &to.as_slice()[first..]);
-                }
-            }
-            begin = end;
-        }
-        Ok(())
-    }
-
-    fn merge(&self, part: &[u8], to: &mut Ids) -> Result<(), TooLong> {
-        if part.len() > PIECE_MAX {
-            return Err(TooLong(part.len()));
-        }
-        self.merges.encode(part, to);
-        Ok(())
-    }
-
-    fn composed<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let is_composed = || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes;
-        match self.composes && !is_composed() {
-            true => Cow::Owned(text.nfc().collect()),
-            false => Cow::Borrowed(text),
+            #[cfg(feature = "tokenizers")]
+            Kind::Library(it) => it.encode(text, how.specials, to),
         }
     }
 }

@@ -237,9 +237,18 @@ rows! {
         "`class_of(path)` numbers the folders of a set; compare a field with `==` and `in`";
     Name, "sklearn, Keras", ["OneHotEncoder" "to_categorical" "CategoryEncoding" "get_dummies"], Told,
         "`one_hot(label, 10)` encodes a label as a vector";
-    Name, "HF transformers", ["Tokenizer" "AutoTokenizer" "TextVectorization" "word_tokenize"], Told,
-        "`tokenize` gives the ids of byte-level BPE, from the file of a model; for other kinds, use a Python \
-         function declared with `extern fn`";
+    Name, "HF transformers", ["Tokenizer" "AutoTokenizer" "PreTrainedTokenizerFast" "BertTokenizer" "BertWordPieceTokenizer" "T5Tokenizer" "LlamaTokenizer"], Told,
+        "`tokenize` gives the ids of a text, from the `tokenizer.json`, `.model`, `vocab.txt` or tiktoken file of a model";
+    Name, "SentencePiece, TensorFlow Text", ["SentencePieceProcessor" "SentencepieceTokenizer" "FastWordpieceTokenizer" "WordpieceTokenizer" "FastBertTokenizer" "EncodeAsIds" "encode_as_ids"], Told,
+        "`tokenize` gives the ids of a text, from a `.model` file of SentencePiece or a `vocab.txt` of BERT";
+    Name, "SentencePiece", ["PieceToId" "piece_to_id" "bos_id" "eos_id" "unk_id" "pad_id"], Told,
+        "`token_id` gives the id of a piece, such as `</s>`, known when the program is compiled";
+    Name, "SentencePiece", ["GetPieceSize" "get_piece_size" "vocab_size" "n_vocab" "get_vocab_size"], Told,
+        "`vocabulary_size` gives the number of ids of a model, known when the program is compiled";
+    Name, "SentencePiece", ["DecodeIds" "decode_ids"], Renamed("detokenize"), "`detokenize` gives the text of ids";
+    Name, "Keras, NLTK", ["TextVectorization" "word_tokenize"], Told,
+        "`tokenize` gives the ids of the tokenizer that a file holds; for other kinds, use a Python function declared with \
+         `extern fn`";
     Name, "HF transformers, tiktoken", ["encode_ordinary" "encode_plus" "batch_encode_plus" "encode_batch" "encode_with_special_tokens"], Told,
         "`tokenize` gives the ids of a text; with `specials: true`, what is written as a special token is that token";
     Name, "HF transformers", ["batch_decode" "convert_ids_to_tokens" "decode_batch"], Renamed("detokenize"), "`detokenize` gives the text of ids";

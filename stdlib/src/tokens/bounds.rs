@@ -3,9 +3,7 @@
 //!
 //! Merges only ever make tokens. So where no token has the bytes around a place as its own, nothing is merged across it,
 //! whatever the ranks are. That is so between most characters of scripts whose words are not cut by spaces, and makes
-//! short pieces of them that are known from before.
-
-use super::merges::Vocabulary;
+//! short pieces of them that are known from before. The most likely pieces of Unigram do not reach across either.
 
 /// Bits of the set: what is not in it is in no token. What shares a bit with another is taken for it, and not cut.
 const BITS: usize = 1 << 22;
@@ -31,9 +29,9 @@ fn is_between(text: &[u8], at: usize) -> bool {
 }
 
 impl Bounds {
-    pub(super) fn new(vocabulary: &Vocabulary) -> Self {
+    pub(super) fn new<'a>(tokens: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut all = vec![0_u64; BITS / 64].into_boxed_slice();
-        for (_, token) in vocabulary.iter() {
+        for token in tokens {
             for at in (1..token.len()).filter(|it| is_between(token, *it)) {
                 let bit = bit(around(token, at, (at.min(2), (token.len() - at).min(2))));
                 all[bit / 64] |= 1 << (bit % 64);

@@ -18,6 +18,9 @@ pub(super) const BREAK: u8 = 32;
 /// What a word of GPT-2 is made of that is none of letters, numbers and spaces.
 pub(super) const OTHER: u8 = 64;
 
+/// `\w`.
+pub(super) const WORD: u8 = 128;
+
 /// The classes of all characters, in blocks of 256, equal ones once.
 pub(super) struct Classes {
     block_of: Vec<u16>,
@@ -36,6 +39,7 @@ pub(super) static CLASSES: LazyLock<Classes> = LazyLock::new(|| {
         (r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", LOWER),
         (r"[\r\n]", BREAK),
         (r"[^\s\p{L}\p{N}]", OTHER),
+        (r"\w", WORD),
     ];
     for (pattern, bit) in classes {
         let parsed = regex_syntax::parse(pattern).expect("it is a regular expression");
@@ -143,7 +147,13 @@ mod tests {
 
     #[test]
     fn classes_are_those_of_unicode() {
-        let of = |it: char| CLASSES.at(it.to_string().as_bytes(), 0);
+        let at = |it: char| CLASSES.at(it.to_string().as_bytes(), 0);
+        let of = |it: char| (at(it).0 & !WORD, at(it).1);
+        assert_eq!(
+            ["a", "_", "\u{301}", "٣", " ", "½", "-"]
+                .map(|it| CLASSES.at(it.as_bytes(), 0).0 & WORD),
+            [WORD, WORD, WORD, WORD, 0, 0, 0]
+        );
         assert_eq!(of('a'), (LETTER | LOWER, 1));
         assert_eq!(of('Ж'), (LETTER | UPPER, 2));
         assert_eq!(of('中'), (LETTER | UPPER | LOWER, 3));

@@ -3,7 +3,10 @@
 
 use super::ids::Ids;
 use hashbrown::{HashTable, hash_table::Entry};
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// No pair, or no token.
@@ -75,14 +78,21 @@ impl Vocabulary {
 pub(super) struct Merges {
     /// Two tokens and the rank of their merge, by a hash of the two.
     pairs: Box<[[u32; 3]]>,
-    /// The same of two single bytes, by these.
-    bytes: Box<[u32]>,
-    byte_ids: [u32; 256],
     /// The token that a merge makes, by its rank; empty where that is the rank.
     made: Vec<u32>,
+    /// The same by the two tokens, where merges of one rank make different ones.
+    ties: HashMap<[u32; 2], u32>,
 }
 
-impl Merges {
+/// Merges that begin with bytes.
+pub(super) struct ByteMerges {
+    merges: Merges,
+    /// The ranks of pairs of single bytes, by these.
+    bytes: Box<[u32]>,
+    byte_ids: [u32; 256],
+}
+
+impl ByteMerges {
     /// Two neighbours are merged wherever a token is both, tokens with lower numbers first: the files of tiktoken.
     ///
     /// # Errors
@@ -97,7 +107,7 @@ impl Merges {
                 }
             }
         }
-        Self::new(vocabulary, &all, Vec::new())
+        Self::new(vocabulary, Merges::new(&all, Vec::new()))
     }
 
     /// These pairs of tokens are merged to those, in this order: `tokenizer.json`.
@@ -108,33 +118,79 @@ impl Merges {
         vocabulary: &Vocabulary,
         all: &[([u32; 2], u32)],
     ) -> Result<Self, String> {
-        let ranked = all.iter().zip(0..).map(|(([left, right], _), rank)| [*left, *right, rank]);
-        Self::new(vocabulary, &ranked.collect::<Vec<_>>(), all.iter().map(|it| it.1).collect())
+        Self::new(vocabulary, Merges::in_order(all))
     }
 
-    fn new(vocabulary: &Vocabulary, all: &[[u32; 3]], made: Vec<u32>) -> Result<Self, String> {
-        let slots = (2 * all.len()).next_power_of_two().max(2);
+    fn new(vocabulary: &Vocabulary, merges: Merges) -> Result<Self, String> {
         let mut byte_ids = [NONE; 256];
         for (byte, id) in (0..=255_u8).zip(&mut byte_ids) {
             let unknown =
                 || format!("the byte {byte} is no token, so not every text can be encoded");
             *id = vocabulary.id(&[byte]).ok_or_else(unknown)?;
         }
-        let mut new = Self {
-            pairs: vec![[NONE; 3]; slots].into_boxed_slice(),
-            bytes: vec![NONE; 1 << 16].into_boxed_slice(),
-            byte_ids,
-            made,
-        };
+        let pairs = (0..1 << 16).map(|both: usize| [byte_ids[both >> 8], byte_ids[both & 0xff]]);
+        let bytes = pairs.map(|[left, right]| merges.rank(left, right)).collect();
+        Ok(Self { merges, bytes, byte_ids })
+    }
+
+    /// Appends the tokens of a piece.
+    pub(super) fn encode(&self, piece: &[u8], to: &mut Ids) {
+        match piece {
+            [] => {}
+            [one] => to.push(self.byte_ids[usize::from(*one)]),
+            _ if piece.len() <= IN_PLACE => {
+                let (mut ids, mut ranks) = ([0; IN_PLACE], [NONE; IN_PLACE]);
+                for (id, byte) in ids.iter_mut().zip(piece) {
+                    *id = self.byte_ids[usize::from(*byte)];
+                }
+                for (rank, two) in ranks.iter_mut().zip(piece.windows(2)) {
+                    *rank = self.bytes[usize::from(two[0]) << 8 | usize::from(two[1])];
+                }
+                let len = self.merges.merge_in_place(&mut ids, &mut ranks, piece.len());
+                to.extend(&ids[..len]);
+            }
+            _ => {
+                let ids = piece.iter().map(|it| self.byte_ids[usize::from(*it)]);
+                self.merges.merge_linked(ids, |_, _| {}, to);
+            }
+        }
+    }
+}
+
+impl Merges {
+    /// These pairs of tokens are merged to those, in this order.
+    pub(super) fn in_order(all: &[([u32; 2], u32)]) -> Self {
+        let ranked = all.iter().zip(0..).map(|(([left, right], _), rank)| [*left, *right, rank]);
+        Self::new(&ranked.collect::<Vec<_>>(), all.iter().map(|it| it.1).collect())
+    }
+
+    /// These pairs of tokens are merged to those, by the ranks beside them, which begin at 0; of equal ranks, what stands
+    /// first in a piece is merged first.
+    pub(super) fn by_rank(all: &[([u32; 2], u32, u32)]) -> Self {
+        let ranks = all.iter().map(|it| it.2 as usize + 1).max().unwrap_or(0);
+        let mut made = vec![NONE; ranks];
+        let mut is_tied = vec![false; ranks];
+        for (_, id, rank) in all {
+            let rank = *rank as usize;
+            is_tied[rank] |= made[rank] != NONE && made[rank] != *id;
+            made[rank] = *id;
+        }
+        let tied = all.iter().filter(|it| is_tied[it.2 as usize]);
+        let ties = tied.map(|(pair, id, _)| (*pair, *id)).collect();
+        made.iter_mut().zip(is_tied).filter(|it| it.1).for_each(|it| *it.0 = NONE);
+        let pairs: Vec<_> =
+            all.iter().map(|([left, right], _, rank)| [*left, *right, *rank]).collect();
+        Self { ties, ..Self::new(&pairs, made) }
+    }
+
+    fn new(all: &[[u32; 3]], made: Vec<u32>) -> Self {
+        let slots = (2 * all.len()).next_power_of_two().max(2);
+        let pairs = vec![[NONE; 3]; slots].into_boxed_slice();
+        let mut new = Self { pairs, made, ties: HashMap::new() };
         for [left, right, rank] in all {
             new.add([*left, *right], *rank);
         }
-        for left in 0..256_usize {
-            for right in 0..256_usize {
-                new.bytes[left << 8 | right] = new.rank(byte_ids[left], byte_ids[right]);
-            }
-        }
-        Ok(new)
+        new
     }
 
     fn add(&mut self, pair: [u32; 2], rank: u32) {
@@ -167,39 +223,51 @@ impl Merges {
         }
     }
 
+    /// What a pair becomes that has this rank.
     #[inline]
-    fn made(&self, rank: u32) -> u32 {
-        if self.made.is_empty() { rank } else { self.made[rank as usize] }
+    pub(super) fn made(&self, rank: u32, left: u32, right: u32) -> u32 {
+        match self.made.get(rank as usize) {
+            None => rank,
+            Some(&NONE) => self.ties[&[left, right]],
+            Some(id) => *id,
+        }
     }
 
-    /// Appends the tokens of a piece.
-    pub(super) fn encode(&self, piece: &[u8], to: &mut Ids) {
-        match piece {
+    /// Appends what some tokens become.
+    pub(super) fn merge(&self, tokens: &[u32], to: &mut Ids) {
+        match tokens {
             [] => {}
-            [one] => to.push(self.byte_ids[usize::from(*one)]),
-            _ if piece.len() <= IN_PLACE => self.merge_in_place(piece, to),
-            _ => self.merge_linked(piece, to),
+            [one] => to.push(*one),
+            _ if tokens.len() <= IN_PLACE => {
+                let (mut ids, mut ranks) = ([0; IN_PLACE], [NONE; IN_PLACE]);
+                ids[..tokens.len()].copy_from_slice(tokens);
+                for (rank, two) in ranks.iter_mut().zip(tokens.windows(2)) {
+                    *rank = self.rank(two[0], two[1]);
+                }
+                let len = self.merge_in_place(&mut ids, &mut ranks, tokens.len());
+                to.extend(&ids[..len]);
+            }
+            _ => self.merge_linked(tokens.iter().copied(), |_, _| {}, to),
         }
     }
 
-    fn merge_in_place(&self, piece: &[u8], to: &mut Ids) {
-        let (mut ids, mut ranks) = ([0; IN_PLACE], [NONE; IN_PLACE]);
-        let mut len = piece.len();
-        for (id, byte) in ids.iter_mut().zip(piece) {
-            *id = self.byte_ids[usize::from(*byte)];
-        }
-        for (rank, two) in ranks.iter_mut().zip(piece.windows(2)) {
-            *rank = self.bytes[usize::from(two[0]) << 8 | usize::from(two[1])];
-        }
+    /// Merges tokens whose pairs have these ranks, and returns how many are left.
+    #[inline]
+    fn merge_in_place(
+        &self,
+        ids: &mut [u32; IN_PLACE],
+        ranks: &mut [u32; IN_PLACE],
+        mut len: usize,
+    ) -> usize {
         loop {
             // The lowest rank, and where it stands first.
             let least = (0_u64..).zip(&ranks[..len - 1]).map(|(at, it)| u64::from(*it) << 32 | at);
             let least = least.min().unwrap_or(u64::MAX);
             let (rank, at) = ((least >> 32) as u32, (least & 0xff) as usize);
             if rank == NONE {
-                break;
+                return len;
             }
-            ids[at] = self.made(rank);
+            ids[at] = self.made(rank, ids[at], ids[at + 1]);
             ids.copy_within(at + 2..len, at + 1);
             ranks.copy_within(at + 1..len, at);
             len -= 1;
@@ -210,31 +278,33 @@ impl Merges {
                 ranks[at - 1] = self.rank(ids[at - 1], ids[at]);
             }
         }
-        to.extend(&ids[..len]);
     }
 
-    fn merge_linked(&self, piece: &[u8], to: &mut Ids) {
+    /// Appends what tokens become, however many there are; `offered` is told of all pairs that could be merged, and of
+    /// their ranks.
+    pub(super) fn merge_linked(
+        &self,
+        tokens: impl ExactSizeIterator<Item = u32>,
+        mut offered: impl FnMut([u32; 2], u32),
+        to: &mut Ids,
+    ) {
         /// A token, and who stands before and behind it.
         struct Link {
             id: u32,
             before: u32,
             behind: u32,
         }
-        let len = piece.len() as u32;
-        let mut all: Vec<Link> = (0..len)
-            .zip(piece)
-            .map(|(at, byte)| {
-                let id = self.byte_ids[usize::from(*byte)];
-                Link { id, before: at.wrapping_sub(1), behind: at + 1 }
-            })
-            .collect();
+        let len = tokens.len() as u32;
+        let link = |(at, id): (u32, u32)| Link { id, before: at.wrapping_sub(1), behind: at + 1 };
+        let mut all: Vec<Link> = (0..len).zip(tokens).map(link).collect();
         let mut heap: BinaryHeap<Reverse<(u32, u32, u32, u32)>> = BinaryHeap::new();
-        let offer = |all: &[Link], heap: &mut BinaryHeap<_>, at: u32| {
+        let mut offer = |all: &[Link], heap: &mut BinaryHeap<_>, at: u32| {
             let it = &all[at as usize];
             if it.behind < len {
                 let behind = all[it.behind as usize].id;
                 let rank = self.rank(it.id, behind);
                 if rank != NONE {
+                    offered([it.id, behind], rank);
                     heap.push(Reverse((rank, at, it.id, behind)));
                 }
             }
@@ -248,14 +318,15 @@ impl Merges {
             }
             let next = all[behind as usize].behind;
             all[behind as usize].id = NONE;
-            all[at as usize] = Link { id: self.made(rank), before, behind: next };
+            all[at as usize] = Link { id: self.made(rank, left, right), before, behind: next };
             if next < len {
                 all[next as usize].before = at;
             }
-            offer(&all, &mut heap, at);
+            // In the order of SentencePiece, which what is told of them depends on.
             if before < len {
                 offer(&all, &mut heap, before);
             }
+            offer(&all, &mut heap, at);
         }
         all.iter().map(|it| it.id).filter(|it| *it != NONE).for_each(|it| to.push(it));
     }
@@ -266,26 +337,27 @@ mod tests {
     use super::*;
 
     /// The slow obvious version: of all pairs with the lowest rank the first is merged, until there is none.
-    fn plainly(merges: &Merges, piece: &[u8]) -> Vec<u32> {
+    fn plainly(merges: &ByteMerges, piece: &[u8]) -> Vec<u32> {
         let mut ids: Vec<u32> = piece.iter().map(|it| merges.byte_ids[usize::from(*it)]).collect();
+        let merges = &merges.merges;
         loop {
             let ranks = ids.windows(2).map(|it| merges.rank(it[0], it[1]));
             let Some((rank, at)) = ranks.zip(0..).min().filter(|it| it.0 != NONE) else {
                 return ids;
             };
-            ids[at] = merges.made(rank);
+            ids[at] = merges.made(rank, ids[at], ids[at + 1]);
             ids.remove(at + 1);
         }
     }
 
-    fn letters() -> Merges {
+    fn letters() -> ByteMerges {
         let mut vocabulary = Vocabulary::default();
         (0..=255).for_each(|it| assert!(vocabulary.add(&[it], u32::from(it))));
         let words = ["aa", "ab", "ba", "aab", "abab", "aaaa", "bb", "aaab", "cab", "ca", "abc"];
         for (word, id) in words.iter().zip(256..) {
             assert!(vocabulary.add(word.as_bytes(), id));
         }
-        Merges::by_number(&vocabulary).unwrap_or_else(|why| panic!("{why}"))
+        ByteMerges::by_number(&vocabulary).unwrap_or_else(|why| panic!("{why}"))
     }
 
     #[test]

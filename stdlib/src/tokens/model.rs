@@ -1,42 +1,89 @@
 //! What the files of tokenizers hold. No message shows what stands in a file that is none: it may be a secret.
 
+mod json;
+mod tekken;
+
 use super::{
-    Frame, Special, Tokenizer,
-    merges::{Merges, Vocabulary},
+    Frame, IDS_MAX, Kind, Special, Tokenizer,
+    bytes::Bytes,
+    merges::{ByteMerges, Vocabulary},
+    sentencepiece,
     split::Splitter,
+    wordpiece::{Normal, Rules, WordPiece},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::Deserialize;
-use serde_json::Value;
 use std::{collections::HashMap, str};
-
-/// Numbers of tokens end before this: no model has so many.
-const IDS_MAX: u32 = 1 << 24;
 
 /// The model that a file holds.
 ///
 /// # Errors
 /// What is wrong with it, or why it cannot be used.
 pub(super) fn read(bytes: &[u8]) -> Result<Tokenizer, String> {
-    if bytes.starts_with(b"\x0a") && str::from_utf8(bytes).is_err() {
-        return Err("this looks like a SentencePiece model, which later versions read".to_owned());
+    // A model of SentencePiece begins with the mark of its first piece, which a line may end with too.
+    if bytes.starts_with(b"\n") && str::from_utf8(bytes).is_err() {
+        return sentencepiece_model(bytes);
     }
     let not_text =
         |it: str::Utf8Error| format!("it is not valid UTF-8 (byte {})", it.valid_up_to());
     let text = str::from_utf8(bytes).map_err(not_text)?.trim_start_matches('\u{feff}');
     let first = text.lines().next().unwrap_or_default();
     if text.trim_start().starts_with('{') {
-        json(text)
+        tekken::read(text).unwrap_or_else(|| json::read(text))
     } else if first.starts_with("#version")
         || words(first).is_some_and(|it| !it[1].bytes().all(|it| it.is_ascii_digit()))
     {
         merges_file(text)
     } else if words(first).is_some() {
         tiktoken(text)
+    } else if text.lines().any(|it| it.trim_end() == UNKNOWN) {
+        vocabulary(text)
     } else {
-        Err("expected the file of a tokenizer: `tokenizer.json`, `vocab.bpe`, or one of tiktoken"
+        Err("expected the file of a tokenizer: `tokenizer.json`, the `.model` of SentencePiece, `vocab.txt` of BERT, \
+             `vocab.bpe`, or one of tiktoken"
             .to_owned())
     }
+}
+
+fn sentencepiece_model(bytes: &[u8]) -> Result<Tokenizer, String> {
+    let model = sentencepiece::read(bytes)?;
+    let text = |it: &[u8]| String::from_utf8(it.to_vec()).ok();
+    let specials = model.controls().filter_map(|(id, it)| Some(Special::new(text(it)?, id)));
+    let specials = specials.collect();
+    Tokenizer::new(Kind::SentencePiece(Box::new(model)), specials, None)
+}
+
+/// What BERT's vocabularies call a word that is not known.
+const UNKNOWN: &str = "[UNK]";
+
+/// `vocab.txt` of BERT: tokens, each in a line.
+fn vocabulary(text: &str) -> Result<Tokenizer, String> {
+    let lines = (0..).zip(text.lines().map(str::trim_end));
+    let tokens: Vec<(u32, Box<str>)> =
+        lines.filter(|it| !it.1.is_empty()).map(|(id, it)| (id, it.into())).collect();
+    if tokens.last().is_some_and(|it| it.0 >= IDS_MAX) {
+        return Err("it has too many tokens".to_owned());
+    }
+    let names = [UNKNOWN, "[PAD]", "[CLS]", "[SEP]", "[MASK]"];
+    let id = |name: &str| tokens.iter().rfind(|it| &*it.1 == name).map(|it| it.0);
+    let found: Vec<(&str, u32)> = names.iter().filter_map(|it| Some((*it, id(it)?))).collect();
+    let specials = specials(&found);
+    let frame = id("[CLS]").zip(id("[SEP]"));
+    let frame = frame.map(|(cls, sep)| Frame { before: vec![cls], behind: vec![sep] });
+    let texts = tokens.iter().map(|it| &*it.1);
+    let texts = texts.filter(|it| !(it.starts_with('[') && it.ends_with(']')));
+    let rules = Rules {
+        unknown: id(UNKNOWN).ok_or("it has no `[UNK]`")?,
+        prefix: "##".to_owned(),
+        longest: 100,
+        normal: Normal::of(texts),
+        cleans: true,
+    };
+    Tokenizer::new(Kind::WordPiece(Box::new(WordPiece::new(tokens, rules))), specials, frame)
+}
+
+/// Byte-level BPE whose file tells of no frame, as there is none.
+fn of_bytes(bytes: Bytes, specials: Vec<Special>) -> Result<Tokenizer, String> {
+    Tokenizer::new(Kind::Bytes(Box::new(bytes)), specials, Some(Frame::default()))
 }
 
 /// A line of two words.
@@ -71,9 +118,10 @@ fn merges_file(text: &str) -> Result<Tokenizer, String> {
             vocabulary.len().saturating_sub(256)
         ));
     }
-    let merges = Merges::by_number(&vocabulary)?;
+    let merges = ByteMerges::by_number(&vocabulary)?;
     let specials = specials(&[("<|endoftext|>", 50_256)]);
-    Tokenizer::new(vocabulary, merges, Some(Splitter::Gpt2)).with(specials, true)
+    let bytes = Bytes::new(vocabulary, merges, Some(Splitter::Gpt2));
+    of_bytes(Bytes { whole_first: true, ..bytes }, specials)
 }
 
 /// A file of tiktoken: a token in Base64 and its number in each line.
@@ -93,9 +141,10 @@ fn tiktoken(text: &str) -> Result<Tokenizer, String> {
         }
         tokens += 1;
     }
-    let merges = Merges::by_number(&vocabulary)?;
+    let merges = ByteMerges::by_number(&vocabulary)?;
     let (splitter, specials) = known(tokens, vocabulary.len());
-    Tokenizer::new(vocabulary, merges, splitter).with(specials, true)
+    let bytes = Bytes::new(vocabulary, merges, splitter);
+    of_bytes(Bytes { whole_first: true, ..bytes }, specials)
 }
 
 /// How a model of tiktoken splits texts, and its special tokens: neither is in the file, so it is known by its size.
@@ -136,206 +185,11 @@ fn llama3() -> Vec<Special> {
         (9, "<|eot_id|>"),
         (10, "<|python_tag|>"),
     ];
-    named.iter().map(|(at, name)| Special { text: (*name).to_owned(), id: 128_000 + at }).collect()
+    named.iter().map(|(at, name)| Special::new((*name).to_owned(), 128_000 + at)).collect()
 }
 
 fn specials(all: &[(&str, u32)]) -> Vec<Special> {
-    all.iter().map(|(text, id)| Special { text: (*text).to_owned(), id: *id }).collect()
-}
-
-/// `tokenizer.json` of Hugging Face's `tokenizers`, as far as it is byte-level BPE.
-#[derive(Deserialize)]
-struct File {
-    model: Model,
-    #[serde(default)]
-    normalizer: Value,
-    #[serde(default)]
-    pre_tokenizer: Value,
-    #[serde(default)]
-    post_processor: Value,
-    #[serde(default)]
-    added_tokens: Vec<Added>,
-}
-
-#[derive(Deserialize)]
-struct Model {
-    #[serde(rename = "type", default)]
-    kind: String,
-    #[serde(default)]
-    vocab: Value,
-    #[serde(default)]
-    merges: Vec<Value>,
-    #[serde(default)]
-    ignore_merges: bool,
-    #[serde(default)]
-    byte_fallback: bool,
-    #[serde(default)]
-    dropout: Option<f64>,
-    #[serde(default)]
-    continuing_subword_prefix: Option<String>,
-    #[serde(default)]
-    end_of_word_suffix: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Added {
-    id: u32,
-    content: String,
-}
-
-fn json(text: &str) -> Result<Tokenizer, String> {
-    let file: File = serde_json::from_str(text).map_err(|it| {
-        if serde_json::from_str::<HashMap<String, u32>>(text).is_ok_and(|it| !it.is_empty()) {
-            return "it has the numbers of tokens, but not how they are merged: use the `tokenizer.json` of the model, or \
-                    GPT-2's `vocab.bpe`"
-                .to_owned();
-        }
-        if it.to_string().contains("missing field `model`") {
-            return "it has no `model`; expected the `tokenizer.json` of a model, or GPT-2's `vocab.bpe`".to_owned();
-        }
-        format!("it is not a `tokenizer.json` (line {}, column {})", it.line(), it.column())
-    })?;
-    let model = &file.model;
-    let later = |what: &str| Err(format!("{what}, which later versions read"));
-    // Files of old versions do not say what they are.
-    if !matches!(&*model.kind, "BPE" | "") {
-        return later(&format!("its model is {}", model.kind));
-    }
-    let is_some = |it: &Option<String>| it.as_ref().is_some_and(|it| !it.is_empty());
-    if model.byte_fallback
-        || is_some(&model.continuing_subword_prefix)
-        || is_some(&model.end_of_word_suffix)
-    {
-        return later("it is BPE that does not begin with bytes");
-    }
-    if model.dropout.is_some_and(|it| it > 0.0) {
-        return Err("it drops merges at random (`dropout`); set that to null".to_owned());
-    }
-    let composes = match file.normalizer["type"].as_str() {
-        None => false,
-        Some("NFC") => true,
-        Some(kind) => return later(&format!("its normalizer is {kind}")),
-    };
-    let splitter = pre_tokenizer(&file.pre_tokenizer)?;
-    let (vocabulary, ids) = vocabulary_of(model)?;
-    let merges = merges_of(model, &vocabulary, &ids)?;
-    let added = |it: Added| Special { text: it.content, id: it.id };
-    let specials: Vec<Special> = file.added_tokens.into_iter().map(added).collect();
-    if specials.iter().any(|it| it.id >= IDS_MAX || it.text.is_empty()) {
-        return Err("the number of one of its added tokens is wrong".to_owned());
-    }
-    let frame = frame_of(&file.post_processor);
-    let new =
-        Tokenizer::new(vocabulary, merges, Some(splitter)).with(specials, model.ignore_merges)?;
-    Ok(Tokenizer { composes, frame, ..new })
-}
-
-/// The tokens, and their numbers by how they are written.
-fn vocabulary_of(model: &Model) -> Result<(Vocabulary, HashMap<&str, u32>), String> {
-    let Value::Object(all) = &model.vocab else { return Err("it has no `vocab`".to_owned()) };
-    let bytes = bytes_of_letters();
-    let (mut vocabulary, mut ids) = (Vocabulary::default(), HashMap::with_capacity(all.len()));
-    for (token, id) in all {
-        let id = id.as_u64().and_then(|it| u32::try_from(it).ok()).filter(|it| *it < IDS_MAX);
-        let id = id.ok_or("the number of one of its tokens is wrong")?;
-        ids.insert(token.as_str(), id);
-        // Special tokens may stand here too, as they are.
-        let written: Option<Vec<u8>> = token.chars().map(|it| bytes.get(&it).copied()).collect();
-        if let Some(written) = written.filter(|it| !it.is_empty())
-            && !vocabulary.add(&written, id)
-        {
-            return Err("one of its tokens, or its number, is there twice".to_owned());
-        }
-    }
-    Ok((vocabulary, ids))
-}
-
-fn merges_of(
-    model: &Model,
-    vocabulary: &Vocabulary,
-    ids: &HashMap<&str, u32>,
-) -> Result<Merges, String> {
-    let mut all = Vec::with_capacity(model.merges.len());
-    for (number, merge) in (1..).zip(&model.merges) {
-        let pair = match merge {
-            Value::String(it) => words(it),
-            Value::Array(it) => match &it[..] {
-                [Value::String(left), Value::String(right)] => {
-                    Some([left.as_str(), right.as_str()])
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        let pair = pair.ok_or_else(|| format!("merge {number} is not two tokens"))?;
-        let id = |it: &str| {
-            let unknown = || format!("merge {number} has tokens that are not in `vocab`");
-            ids.get(it).copied().ok_or_else(unknown)
-        };
-        all.push(([id(pair[0])?, id(pair[1])?], id(&pair.concat())?));
-    }
-    Merges::in_order(vocabulary, &all)
-}
-
-/// How a text is split before it is merged.
-fn pre_tokenizer(of: &Value) -> Result<Splitter, String> {
-    let parts: Vec<&Value> = match of["type"].as_str() {
-        Some("Sequence") => of["pretokenizers"].as_array().into_iter().flatten().collect(),
-        _ => vec![of],
-    };
-    let (mut found, mut is_byte_level) = (None, false);
-    for part in parts {
-        match part["type"].as_str() {
-            Some("ByteLevel") => {
-                if part["add_prefix_space"].as_bool() == Some(true) {
-                    return Err("it begins texts with a space (`add_prefix_space`), which later versions do".to_owned());
-                }
-                is_byte_level = true;
-                if part["use_regex"].as_bool().unwrap_or(true) {
-                    found = found.or(Some(Splitter::Gpt2));
-                }
-            }
-            Some("Split") => {
-                let pattern = part["pattern"]["Regex"].as_str().unwrap_or_default();
-                let unknown = || format!("it splits texts by `{pattern}`, which later versions do");
-                found = Some(Splitter::of(pattern).ok_or_else(unknown)?);
-            }
-            kind => {
-                let kind = kind.unwrap_or("none");
-                return Err(format!("its pre-tokenizer is {kind}, which later versions read"));
-            }
-        }
-    }
-    if !is_byte_level {
-        return Err(
-            "it is BPE that does not begin with bytes, which later versions read".to_owned()
-        );
-    }
-    Ok(found.unwrap_or(Splitter::Whole))
-}
-
-/// What the post-processor puts around a text: those of its special tokens that stand before and behind it.
-fn frame_of(of: &Value) -> Frame {
-    let parts: Vec<&Value> = match of["type"].as_str() {
-        Some("Sequence") => of["processors"].as_array().into_iter().flatten().collect(),
-        _ => vec![of],
-    };
-    let mut frame = Frame::default();
-    let template = |it: &&&Value| it["type"].as_str() == Some("TemplateProcessing");
-    let Some(template) = parts.iter().find(template) else { return frame };
-    let mut is_behind = false;
-    for piece in template["single"].as_array().into_iter().flatten() {
-        if piece.get("Sequence").is_some() {
-            is_behind = true;
-        }
-        let Some(id) = piece["SpecialToken"]["id"].as_str() else { continue };
-        let ids = template["special_tokens"][id]["ids"].as_array().into_iter().flatten();
-        let side = if is_behind { &mut frame.behind } else { &mut frame.before };
-        side.extend(
-            ids.filter_map(|it| it.as_u64()?.try_into().ok()).filter(|it: &u32| *it < IDS_MAX),
-        );
-    }
-    frame
+    all.iter().map(|(text, id)| Special::new((*text).to_owned(), *id)).collect()
 }
 
 /// The letters that GPT-2 writes bytes as, in the order of the numbers of these (`encoder.py`, `bytes_to_unicode`).

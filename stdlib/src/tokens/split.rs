@@ -1,10 +1,13 @@
 //! Where a tokenizer cuts a text before it merges bytes: what its regular expression says, by hand.
 
-use super::classes::{BREAK, CLASSES, Classes, LETTER, LOWER, NUMBER, OTHER, SPACE, UPPER};
+use super::{
+    Failed,
+    classes::{BREAK, CLASSES, Classes, LETTER, LOWER, NUMBER, OTHER, SPACE, UPPER},
+};
 
 /// How a text is cut: the regular expressions of tiktoken 0.14 (`openai_public.py`), and those in the `tokenizer.json` of
 /// the models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Splitter {
     /// Of GPT-2, `r50k_base` and `p50k_base`.
     Gpt2,
@@ -16,13 +19,18 @@ pub(crate) enum Splitter {
     Llama3,
     /// Of Qwen 2 and 3.
     Qwen2,
+    /// Of Mistral's Tekken.
+    Tekken,
+    /// By any other expression.
+    #[cfg(feature = "tokenizers")]
+    Expression(std::sync::Arc<super::expression::Expression>),
     /// Nothing is cut.
     Whole,
 }
 
 impl Splitter {
     /// All that can be named, with the expressions that mean them.
-    const ALL: [(&'static str, Self, &'static [&'static str]); 5] = [
+    const ALL: [(&'static str, Self, &'static [&'static str]); 6] = [
         (
             "gpt2",
             Self::Gpt2,
@@ -60,12 +68,44 @@ impl Splitter {
                 r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             ],
         ),
+        (
+            "tekken",
+            Self::Tekken,
+            &[
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            ],
+        ),
     ];
 
     /// The one with this name, or with this regular expression.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let is_it = |it: &&(&str, Self, &[&str])| it.0 == name || it.2.contains(&name);
-        Self::ALL.iter().find(is_it).map(|it| it.1)
+        Self::ALL.iter().find(is_it).map(|it| it.1.clone())
+    }
+
+    /// The one that a name or a regular expression means. `keeps_rest`: what no expression matches is a piece too.
+    ///
+    /// # Errors
+    /// It is neither, or only a build with the feature `tokenizers` knows it.
+    pub(crate) fn parse(pattern: &str, keeps_rest: bool) -> Result<Self, String> {
+        if let Some(known) = Self::of(pattern) {
+            return Ok(known);
+        }
+        #[cfg(feature = "tokenizers")]
+        {
+            let new = super::expression::Expression::new(pattern, keeps_rest);
+            new.map(|it| Self::Expression(it.into()))
+                .map_err(|why| format!("texts cannot be split by the pattern `{pattern}`: {why}"))
+        }
+        #[cfg(not(feature = "tokenizers"))]
+        {
+            let _ = keeps_rest;
+            Err(format!(
+                "texts cannot be split by the pattern `{pattern}`, as this `pipec` was built without regular expressions: build \
+                 it with `--features full`, or use one of {}",
+                Self::names()
+            ))
+        }
     }
 
     /// The names of all.
@@ -75,17 +115,25 @@ impl Splitter {
     }
 
     /// Calls `visit` with where each piece of a text begins and ends, until it says that it is enough.
-    pub(super) fn each(self, text: &[u8], visit: impl FnMut(usize, usize) -> bool) {
-        let cut = Cut { classes: &CLASSES, text };
+    pub(super) fn each(
+        &self,
+        text: &str,
+        visit: impl FnMut(usize, usize) -> bool,
+    ) -> Result<(), Failed> {
+        let cut = Cut { classes: &CLASSES, text: text.as_bytes() };
         // One loop for each: where a piece ends is asked for every word.
         match self {
             Self::Gpt2 => cut.each(|at| cut.gpt2(at), visit),
             Self::Cl100k => cut.each(|at| cut.cl100k(at, (3, true)), visit),
-            Self::O200k => cut.each(|at| cut.o200k(at), visit),
+            Self::O200k => cut.each(|at| cut.o200k(at, (3, true)), visit),
+            Self::Tekken => cut.each(|at| cut.o200k(at, (1, false)), visit),
             Self::Llama3 => cut.each(|at| cut.cl100k(at, (3, false)), visit),
             Self::Qwen2 => cut.each(|at| cut.cl100k(at, (1, false)), visit),
             Self::Whole => cut.each(|_| text.len(), visit),
+            #[cfg(feature = "tokenizers")]
+            Self::Expression(it) => return it.each(text, visit),
         }
+        Ok(())
     }
 }
 
@@ -169,16 +217,17 @@ impl Cut<'_> {
         self.breaks(at).unwrap_or_else(|| self.spaces(at))
     }
 
-    fn o200k(&self, at: usize) -> usize {
+    /// `\p{N}` at most so often at a time; whether `'s` belongs to the word before it.
+    fn o200k(&self, at: usize, (digits, has_contractions): (usize, bool)) -> usize {
         let (class, len) = self.class(at);
         let prefixed = (class & (LETTER | NUMBER | BREAK) == 0).then_some(at + len);
         let word = prefixed.and_then(|it| self.lower_word(it)).or_else(|| self.lower_word(at));
         let word = word.or_else(|| prefixed.and_then(|it| self.upper_word(it)));
         if let Some(end) = word.or_else(|| self.upper_word(at)) {
-            return self.contraction(end).unwrap_or(end);
+            return self.contraction(end).filter(|_| has_contractions).unwrap_or(end);
         }
         if class & NUMBER != 0 {
-            return self.some(at + len, NUMBER, 2);
+            return self.some(at + len, NUMBER, digits - 1);
         }
         if let Some(mut end) = self.others(at) {
             while matches!(self.text.get(end), Some(b'\r' | b'\n' | b'/')) {

@@ -1,5 +1,7 @@
 //! Ids are those of tiktoken and of Hugging Face's `tokenizers`.
 
+mod kinds;
+
 use super::*;
 use serde_json::json;
 use std::{env, fmt::Write, fs, path::Path};
@@ -22,6 +24,12 @@ fn encode(of: &Tokenizer, text: &str, specials: bool, most: usize) -> Vec<u32> {
     ids.as_slice().to_vec()
 }
 
+fn decode(of: &Tokenizer, ids: &[u32]) -> String {
+    let mut text = Vec::new();
+    of.decode(ids, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
 /// What `tokenizers` 0.23.3 gives, with `add_special_tokens=False`.
 #[test]
 fn a_file_of_tokenizers_means_the_same() {
@@ -38,7 +46,7 @@ fn a_file_of_tokenizers_means_the_same() {
             [71, 114, 195, 188, 195, 159, 101, 44, 32, 230, 151, 165, 230, 156, 172, 10, 10, 266]
         );
         assert_eq!(
-            (&model.frame().before[..], &model.frame().behind[..]),
+            (&model.frame().unwrap().before[..], &model.frame().unwrap().behind[..]),
             (&[267][..], &[268][..])
         );
     }
@@ -139,7 +147,7 @@ const PARTS: [&str; 64] = [
 ];
 
 /// A text of letters, numbers, signs and spaces of many scripts, with words that are there more than once.
-fn drawn(seed: u64) -> String {
+pub(super) fn drawn(seed: u64) -> String {
     let draw = |at: u64| plan::mix(seed, at);
     let len = draw(0) % 24;
     let mut text = String::new();
@@ -186,8 +194,7 @@ fn is_like(oracle: &CoreBPE, ids: u32) {
     let text = "Zwei <|endoftext|>s<|endofprompt|>";
     let all = oracle.encode_with_special_tokens(text);
     assert_eq!(encode(&model, text, true, usize::MAX), all);
-    let back: Vec<u8> = all.iter().flat_map(|it| model.bytes(*it).unwrap().to_vec()).collect();
-    assert_eq!(back, text.as_bytes());
+    assert_eq!(decode(&model, &all), text);
 }
 
 /// Some of the texts that are there for tests, if they are.
@@ -229,8 +236,7 @@ fn a_megabyte_of_anything_takes_no_square_of_time() {
     for part in ["a", " ", "\u{301}", "\n", "1", "!", "😀", "a\u{301}", "A", " \n"] {
         let text = part.repeat((1 << 20) / part.len());
         let ids = encode(&model, &text, false, usize::MAX);
-        let bytes: usize = ids.iter().map(|it| model.bytes(*it).unwrap().len()).sum();
-        assert_eq!(bytes, text.len(), "{part:?}");
+        assert!(decode(&model, &ids) == text, "{part:?}");
     }
 }
 
@@ -248,10 +254,14 @@ fn what_is_no_model_is_refused() {
     assert!(why(b"IQ== 0\n").contains("the byte 0 is no token"));
     assert!(why(b"IQ== 99999999999\n").contains("line 1"));
     assert!(why(b"IQ= 0\n").contains("not Base64"));
-    assert!(why(b"\x0a\xff\xfe").contains("SentencePiece"));
+    assert!(why(b"\x0a\xff\xfe").contains("not a SentencePiece model"));
     assert!(why(b"ab\xff").contains("UTF-8"));
     for kind in ["WordPiece", "Unigram"] {
         let file = json!({ "model": { "type": kind, "vocab": {} } }).to_string();
         assert!(why(file.as_bytes()).contains(kind));
     }
+    let config =
+        json!({ "pattern": "a", "default_vocab_size": 9, "default_num_special_tokens": 8 });
+    let file = json!({ "config": config, "vocab": [] }).to_string();
+    assert!(why(file.as_bytes()).contains("default_vocab_size"));
 }

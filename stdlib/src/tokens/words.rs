@@ -29,7 +29,8 @@ struct Table<const N: usize, const TOKENS: usize> {
 struct Word<const N: usize, const TOKENS: usize> {
     key: [u128; N],
     ids: [u32; TOKENS],
-    tokens: u32,
+    tokens: u8,
+    note: u8,
 }
 
 /// What a thread remembers of a model.
@@ -57,20 +58,20 @@ impl Words {
         }
     }
 
-    /// Appends the tokens of a word, if it is known.
+    /// Appends the tokens of a word, if it is known, and returns what is noted of it.
     #[inline]
-    pub(super) fn find(&self, key: Key, to: &mut Ids) -> bool {
+    pub(super) fn find(&self, key: Key, to: &mut Ids) -> Option<u8> {
         match key {
             Key::Short(it) => self.short.find(it, to),
             Key::Long(it) => self.long.find(it, to),
         }
     }
 
-    /// Remembers the tokens of a word, if they are few, in place of one that was met earlier.
-    pub(super) fn insert(&mut self, key: Key, tokens: &[u32]) {
+    /// Remembers the tokens of a word, if they are few, and a note, in place of one that was met earlier.
+    pub(super) fn insert(&mut self, key: Key, tokens: &[u32], note: u8) {
         match key {
-            Key::Short(it) => self.short.insert(it, tokens),
-            Key::Long(it) => self.long.insert(it, tokens),
+            Key::Short(it) => self.short.insert(it, tokens, note),
+            Key::Long(it) => self.long.insert(it, tokens, note),
         }
     }
 }
@@ -109,7 +110,7 @@ fn bytes(text: &[u8], begin: usize, len: usize) -> u128 {
 
 impl<const N: usize, const TOKENS: usize> Table<N, TOKENS> {
     fn new(words: usize) -> Self {
-        let none = Word { key: [0; N], ids: [0; TOKENS], tokens: 0 };
+        let none = Word { key: [0; N], ids: [0; TOKENS], tokens: 0, note: 0 };
         Self { all: vec![[none; 2]; words / 2].into_boxed_slice() }
     }
 
@@ -123,17 +124,17 @@ impl<const N: usize, const TOKENS: usize> Table<N, TOKENS> {
     }
 
     #[inline]
-    fn find(&self, key: [u128; N], to: &mut Ids) -> bool {
+    fn find(&self, key: [u128; N], to: &mut Ids) -> Option<u8> {
         let place = &self.all[self.place(&key)];
         let word = &place[usize::from(place[0].key != key)];
         if word.key != key {
-            return false;
+            return None;
         }
-        to.push_some(word.ids, word.tokens as usize);
-        true
+        to.push_some(word.ids, usize::from(word.tokens));
+        Some(word.note)
     }
 
-    fn insert(&mut self, key: [u128; N], tokens: &[u32]) {
+    fn insert(&mut self, key: [u128; N], tokens: &[u32], note: u8) {
         if tokens.is_empty() || tokens.len() > TOKENS {
             return;
         }
@@ -142,7 +143,7 @@ impl<const N: usize, const TOKENS: usize> Table<N, TOKENS> {
         let at = self.place(&key);
         let place = &mut self.all[at];
         place[1] = place[0];
-        place[0] = Word { key, ids, tokens: tokens.len() as u32 };
+        place[0] = Word { key, ids, tokens: tokens.len() as u8, note };
     }
 }
 

@@ -39,6 +39,7 @@ impl Inputs {
             "12\nmit\n\n7\r\n0\nGr\u{fc}\u{df}e\ncat/7.jpg\nn3\n3\n1".as_bytes(),
         )?;
         put(folder, "tokenizer.json", TOKENIZER)?;
+        TOKENIZERS.iter().try_for_each(|(name, bytes)| put(folder, name, bytes))?;
         put(folder, "tables/a.csv", b"name,age,height\nAda,36,1.65\nBob,,1.8\n\"C, D\",7,0.5\n")?;
         let rows: String = (0..20).map(|i| format!("n{i},{},{}.25\n", i * 3, i % 4)).collect();
         put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;
@@ -83,6 +84,15 @@ fn beside(keys: Range<usize>, n: usize) -> String {
 
 /// A tokenizer of a few words.
 const TOKENIZER: &[u8] = include_bytes!("../../../stdlib/src/tokens/goldens/tokenizer.json");
+
+/// Tokenizers of other kinds.
+const TOKENIZERS: [(&str, &[u8]); 5] = [
+    ("unigram.model", include_bytes!("../../../stdlib/src/tokens/goldens/unigram.model")),
+    ("pairs.model", include_bytes!("../../../stdlib/src/tokens/goldens/pairs.model")),
+    ("vocab.txt", include_bytes!("../../../stdlib/src/tokens/goldens/vocab.txt")),
+    ("tekken.json", include_bytes!("../../../stdlib/src/tokens/goldens/tekken.json")),
+    ("unigram.json", include_bytes!("../../../stdlib/src/tokens/goldens/unigram.json")),
+];
 
 /// A Parquet file of many types.
 const ROWS: &[u8] = include_bytes!("../../../stdlib/src/tables/goldens/rows.parquet");

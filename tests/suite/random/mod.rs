@@ -38,7 +38,7 @@ use std::{
 
 /// Programs of a run that is to be quick, and of one that need not.
 const QUICK: u64 = 100;
-const SLOW: u64 = 2520;
+const SLOW: u64 = 2560;
 /// One program in so many must use an entry, of those of a slow run.
 const SHARE: usize = 132;
 /// Of a hundred steps that are offered to the checker, those that it may refuse.

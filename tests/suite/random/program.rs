@@ -124,6 +124,8 @@ const BESIDE: u64 = 2416;
 pub(super) const TOKENS: u64 = 2480;
 /// What those call most often: without them, too few of all programs would.
 const TOKENS_CALLS: [&str; 2] = ["argmax", "lerp"];
+/// From this number on, with tokenizers of all kinds.
+const KINDS: Range<u64> = 2520..2560;
 /// What they read, and about how many records it has.
 const BESIDE_SOURCES: [(&str, usize); 8] = [
     ("csv(\"{data}/tables/*.csv\", missing: { age: skip })", 22),
@@ -164,7 +166,9 @@ impl Writer<'_> {
         growing.joined = self.draft.streams.len() > 1;
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
-        if self.number >= TOKENS {
+        if KINDS.contains(&self.number) {
+            steps::grow(self, &mut growing, steps::KINDS);
+        } else if self.number >= TOKENS {
             steps::grow(self, &mut growing, steps::TOKENS);
         }
         for _ in 0..2 + self.dice.below(7) {

@@ -283,8 +283,10 @@ kinds! {
     "Give it in seconds."
 
     "token"
-    "`detokenize` found a number that is not the id of a token of its model, such as -100 for positions that are ignored."
-    "Use the model that the ids are of, and leave out other numbers: `ids[ids >= 0]`."
+    "`detokenize` found a number that is not the id of a token of its model, such as -100 for positions that are ignored; \
+     or `tokenize` a text for which its model has no token."
+    "Use the model that the ids are of, and leave out other numbers: `ids[ids >= 0]`; skip texts without tokens: \
+     `else skip`."
 
     "too-large"
     "A value would take more memory than the limit for a single value (1 GiB)."

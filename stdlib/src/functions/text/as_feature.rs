@@ -1,10 +1,7 @@
 //! What a feature of `tf.train.Example` or `tf.train.SequenceExample` becomes with `as`.
 
-use super::{
-    example::{Feature, Kind, LIST, not_one, steps},
-    protobuf::syntax,
-};
-use crate::prelude::*;
+use super::example::{Feature, Kind, LIST, not_one, steps};
+use crate::{prelude::*, protobuf::syntax};
 use half::{bf16, f16};
 use runtime::{Element, MAX_RANK};
 

@@ -10,9 +10,11 @@ use std::{fmt::Display, str};
 function! {
     /// Returns the text of token ids.
     ///
-    /// It is what `tokenize` was given, if the ids are all of a text; special tokens are as they are written. The models
-    /// are those of `tokenize`. Fails with `token` if an id is of no token, such as -100 for positions that are
-    /// ignored, and with `utf-8` if the bytes of the tokens are not text: ids that were cut off within a character.
+    /// For byte-level BPE, it is what `tokenize` was given, if the ids are all of a text; special tokens are as they are
+    /// written. For a `.model` of SentencePiece, it is what its `decode` returns: the normalized text, without control symbols
+    /// such as `</s>`; for the others, what the `decode` of `tokenizers` returns with `skip_special_tokens=False`. The models are those of `tokenize`. Fails
+    /// with `token` if an id is of no token, such as -100 for positions that are ignored, and with `utf-8` if the bytes
+    /// of the tokens are not text: ids that were cut off within a character.
     ///
     /// ```pipe no_run
     /// lines("corpus.txt")
@@ -55,12 +57,14 @@ fn kernel<T: Element + TryInto<u32> + Display>(call: &Call<'_>) -> Result<Kernel
     let model = model_of(&file, "detokenize")?;
     Ok(Kernel::compute(move |args, out| {
         packed::<T, _>(&args.tensor(0), |ids| {
+            let none = |id: &dyn Display| {
+                let detail = format!("{id} is not the id of a token of `{}`", file.path());
+                Fault::new("token", detail)
+            };
+            let all = ids.iter().map(|id| (*id).try_into().map_err(|_| none(id)));
+            let all = all.collect::<Result<Vec<u32>, Fault>>()?;
             let mut text = Vec::new();
-            for id in ids {
-                let found = (*id).try_into().ok().and_then(|it| model.bytes(it));
-                let none = || format!("{id} is not the id of a token of `{}`", file.path());
-                text.extend_from_slice(found.ok_or_else(|| Fault::new("token", none()))?);
-            }
+            model.decode(&all, &mut text).map_err(|id| none(&id))?;
             match str::from_utf8(&text) {
                 Ok(text) => out.text(DType::Str, text.as_bytes()),
                 Err(error) => {

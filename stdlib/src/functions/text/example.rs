@@ -1,11 +1,12 @@
 //! Features of `tf.train.Example` and `tf.train.SequenceExample` (tensorflow/core/example/example.proto and
 //! feature.proto), found where they lie.
 
-use super::{
-    json::shown,
+use super::json::shown;
+use crate::{
+    formats,
+    prelude::*,
     protobuf::{Message, Value, count_packed, each_packed, syntax},
 };
-use crate::{formats, prelude::*};
 
 /// Names of features that a message lists.
 const NAMES_MAX: usize = 8;

@@ -27,7 +27,6 @@ mod parse_json;
 mod parse_table;
 mod partnered;
 mod paths;
-mod protobuf;
 #[cfg(feature = "hdf5")]
 mod read_as;
 mod read_file;

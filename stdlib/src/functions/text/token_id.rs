@@ -8,7 +8,8 @@ use plan::{File, KnownNumber};
 function! {
     /// Returns the id of a token, such as the one that ends a document.
     ///
-    /// `token` is a special token of the model, as it is written (`<|endoftext|>`), or the text of any other. It is
+    /// `token` is a special token of the model, as it is written (`<|endoftext|>`), or any other: its text for byte-level BPE
+    /// (` the`), and as it stands in the file for other kinds (`##ing`, `▁the`, for which ` the` can be written too). It is
     /// looked up when the program is compiled, and is an error if the model has no such token; so it can be a `const` and
     /// stand in a list: `concat([tokenize(text, model: MODEL), [EOS]])`. The models are those of `tokenize`.
     ///

@@ -1,24 +1,38 @@
 //! `tokenize`: a text as the numbers of tokens.
 
 use crate::prelude::*;
-use crate::tokens::{self, Encoding, Ids, Splitter, Tokenizer, TooLong};
+use crate::tokens::{self, Encoding, Failed, Frame, Ids, Splitter, Tokenizer};
 use plan::File;
 use std::{cell::RefCell, sync::Arc};
 
 function! {
     /// Splits text into tokens, and returns their numbers.
     ///
-    /// `model` is the file of a byte-level BPE tokenizer, read when the program is compiled: the `tokenizer.json` of a
-    /// model of Hugging Face (GPT-2, Llama 3, Qwen 2 and 3, and others that split like them), GPT-2's `vocab.bpe`, or a file of tiktoken
-    /// (`cl100k_base.tiktoken`, `o200k_base.tiktoken`, the `tokenizer.model` of Llama 3). How texts are split is known from
-    /// the file; for a tiktoken file of another size, `pattern` is the name of the way (`"gpt2"`, `"cl100k"`, `"o200k"`,
-    /// `"llama3"`, `"qwen2"`) or its regular expression.
+    /// `model` is the file of a tokenizer, read when the program is compiled. Its contents tell what it is, and whose ids these are:
     ///
-    /// The ids are those of tiktoken's `encode_ordinary`, and of the `encode` of `tokenizers` with `add_special_tokens=False`:
-    /// text that looks like a special token, such as `<|endoftext|>`, is text, unless `specials` is true. With `frame`,
-    /// the special tokens that the model puts around a text (its post-processor) are added. `most` is how many ids are
-    /// returned at most, those of the frame included, which are always returned; the first ones are kept. A single word of more than 16 MiB fails with `too-long`. To
-    /// look up the id of a special token, use `token_id`; `detokenize` turns ids into text again.
+    /// - the `tokenizer.json` of a model of Hugging Face: `tokenizers`, with `add_special_tokens=False`
+    /// - a `.model` file of SentencePiece (T5, XLM-R, Llama 2, Gemma): `encode` of `sentencepiece`
+    /// - a file of tiktoken (`cl100k_base.tiktoken`, `o200k_base.tiktoken`, the `tokenizer.model` of Llama 3), and GPT-2's `vocab.bpe`:
+    ///   `encode_ordinary` of `tiktoken`
+    /// - `tekken.json` of Mistral: `mistral_common`
+    /// - `vocab.txt` of BERT (WordPiece): `BertWordPieceTokenizer` of `tokenizers`. It does not say whether texts are lowered: they
+    ///   are if none of its tokens has a capital letter, and accents are then removed if none has an accent
+    ///
+    /// Byte-level BPE, WordPiece as of BERT, and SentencePiece are built in; other kinds of `tokenizer.json`, such as those of T5
+    /// and Llama 2, and patterns that are none of the below, need a pipec built with the feature `tokenizers`, which `--features
+    /// full` has. How texts are split is known from the file; for a tiktoken file whose number of tokens is not known, `pattern`
+    /// is the name of the way (`"gpt2"`, `"cl100k"`, `"o200k"`, `"llama3"`, `"qwen2"`, `"tekken"`), or any regular expression.
+    ///
+    /// Text that looks like a special token, such as `<|endoftext|>` or `</s>`, is text, unless `specials` is true; then what stands
+    /// between two of them is encoded as a text of its own. Symbols that SentencePiece calls user-defined, and added tokens of a
+    /// `tokenizer.json` that are not special, are always tokens. With `frame`, the special tokens that the model puts
+    /// around a text (its post-processor; `[CLS]` and `[SEP]` of a `vocab.txt`) are added; files of SentencePiece and Tekken do not
+    /// say what these are, so `frame` is an error there: write `[token_id("<s>", model: MODEL)] + tokenize(text, model: MODEL)`.
+    /// `most` is how many ids are returned at most, those of the frame included, which are always returned; the first ones are
+    /// kept.
+    ///
+    /// A single word of more than 16 MiB fails with `too-long`, and text for which the model has no token, nor one for what is
+    /// unknown, with `token`. To look up the id of a special token, use `token_id`; `detokenize` turns ids into text again.
     ///
     /// ```pipe no_run
     /// lines("corpus.txt") |> map { ids: tokenize(text, model: "vocab.bpe") }    # { ids: i32[?] }
@@ -34,6 +48,9 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
     if let Some(made) = tokens::of_file(file) {
         let model = made.map_err(|why| format!("`{}`: {why}", file.path()))?;
         splitter(file, &model, pattern(&applied.args[5])?)?;
+        if matches!(applied.args[3], Arg::Bool(true)) {
+            frame(file, &model)?;
+        }
     }
     Ok(Type::Tensor { dtype: DType::I32, shape: vec![Extent::Unknown] })
 }
@@ -45,23 +62,34 @@ fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
         Arg::Text(it) | Arg::Word(it) => it,
         _ => return Err("`pattern` must be a string that is known at compile time".to_owned()),
     };
-    let unknown = || {
-        format!(
-            "texts cannot be split by the pattern `{name}`: write one of {}, or the regular expression of one of them",
-            Splitter::names()
-        )
-    };
-    Splitter::of(name).map(Some).ok_or_else(unknown)
+    Splitter::parse(name, false).map(Some)
 }
 
 /// How texts are split: as is asked for, or as the model does.
 fn splitter(file: &File, model: &Tokenizer, asked: Option<Splitter>) -> Result<Splitter, String> {
+    if asked.is_some() && !model.splits() {
+        let path = file.path();
+        return Err(format!("`pattern` is for byte-level BPE, which `{path}` is not: remove it"));
+    }
     asked.or(model.splitter()).ok_or_else(|| {
         format!(
             "`{}` does not say how texts are split, and has {} tokens, as no model that is known: add `pattern:` with one of {}",
             file.path(),
             plan::count(u64::from(model.size())),
             Splitter::names()
+        )
+    })
+}
+
+/// What is put around a text.
+fn frame(file: &File, model: &Tokenizer) -> Result<Frame, String> {
+    model.frame().cloned().ok_or_else(|| {
+        let specials: Vec<String> = model.specials().iter().map(|it| format!("`{it}`")).collect();
+        format!(
+            "`{}` does not say what is put around a text: remove `frame`, and add what the model was trained with, such as \
+             `[token_id(…)] + tokenize(…)`; its special tokens are {}",
+            file.path(),
+            specials[..specials.len().min(8)].join(", ")
         )
     })
 }
@@ -85,21 +113,25 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let model = model_of(file, "tokenize")?;
     let asked = pattern(&call.args[5]).and_then(|it| splitter(file, &model, it));
     let splitter = asked.map_err(|why| Failure::Program(format!("`tokenize`: {why}")))?;
-    let (specials, frame, all) = (call.bool(2), call.bool(3), call.absent(4));
+    let (specials, all) = (call.bool(2), call.absent(4));
+    let around = match call.bool(3) {
+        true => {
+            frame(file, &model).map_err(|why| Failure::Program(format!("`tokenize`: {why}")))?
+        }
+        false => Frame::default(),
+    };
     Ok(Kernel::compute(move |args, out| {
         let text = args.tensor(0).as_str();
-        let around = model.frame();
-        let [before, behind] =
-            [&around.before, &around.behind].map(|it| if frame { &it[..] } else { &[] });
+        let [before, behind] = [&around.before, &around.behind];
         let most = match all {
             true => usize::MAX,
             false => usize::try_from(args.int(4)).map_err(|_| negative(args.int(4)))?,
         };
         let most = most.saturating_sub(before.len() + behind.len());
-        let encoding = Encoding { splitter, specials, most };
+        let encoding = Encoding { splitter: splitter.clone(), specials, most };
         IDS.with_borrow_mut(|ids| {
             ids.clear();
-            model.encode(text, &encoding, ids).map_err(too_long)?;
+            model.encode(text, &encoding, ids).map_err(failed)?;
             let room = out.tensor::<i32>(&[before.len() + ids.len() + behind.len()])?;
             let all = before.iter().chain(ids.as_slice()).chain(behind);
             room.iter_mut().zip(all).for_each(|(to, id)| *to = *id as i32);
@@ -115,7 +147,15 @@ fn negative(most: i64) -> Fault {
     Fault::new("size", format!("`most` must not be negative, found {most}"))
 }
 
-fn too_long(TooLong(bytes): TooLong) -> Fault {
-    let shown = plan::shown_bytes(bytes as u64);
-    Fault::new("too-long", format!("a single word of {shown} cannot be split into tokens"))
+fn failed(why: Failed) -> Fault {
+    match why {
+        Failed::TooLong(bytes) => {
+            let shown = plan::shown_bytes(bytes as u64);
+            Fault::new("too-long", format!("a single word of {shown} cannot be split into tokens"))
+        }
+        #[cfg(feature = "tokenizers")]
+        Failed::Refused(why) => {
+            Fault::new("token", format!("the model has no tokens for this text: {why}"))
+        }
+    }
 }

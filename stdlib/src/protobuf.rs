@@ -1,16 +1,16 @@
 //! Messages of protocol buffers (<https://protobuf.dev/programming-guides/encoding>), skimmed where they lie.
 
-use crate::prelude::*;
+use runtime::Fault;
 
 /// The fields of a message in the order in which they were written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Message<'a> {
+pub(crate) struct Message<'a> {
     rest: &'a [u8],
 }
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// A number of variable length.
     Varint(u64),
     /// Four bytes, little endian.
@@ -23,7 +23,7 @@ pub(super) enum Value<'a> {
 
 impl<'a> Message<'a> {
     /// The message that these bytes are.
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
@@ -31,7 +31,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     /// `example-syntax`: the bytes are no message.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Fault> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Fault> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -58,7 +58,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     /// Those of [`Message::next`] and of `visit`.
-    pub(super) fn each(
+    pub(crate) fn each(
         mut self,
         number: u64,
         mut visit: impl FnMut(&'a [u8]) -> Result<(), Fault>,
@@ -91,7 +91,7 @@ impl<'a> Message<'a> {
 /// # Errors
 /// `example-syntax`: it has more than 64 bits, or no end.
 #[inline]
-pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
+pub(crate) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
     match *rest {
         [one @ ..0x80, others @ ..] => {
             *rest = others;
@@ -121,7 +121,7 @@ fn longer_varint(rest: &mut &[u8]) -> Result<u64, Fault> {
 }
 
 /// How many numbers there are in a row of them: each ends with a byte below 128.
-pub(super) fn count_packed(packed: &[u8]) -> usize {
+pub(crate) fn count_packed(packed: &[u8]) -> usize {
     // Sums of bytes, so that many are counted at a time.
     let ends = |some: &[u8]| some.iter().map(|it| u8::from(*it < 0x80)).sum::<u8>();
     packed.chunks(255).map(|it| usize::from(ends(it))).sum()
@@ -132,7 +132,7 @@ pub(super) fn count_packed(packed: &[u8]) -> usize {
 /// # Errors
 /// `example-syntax`, and those of `visit`.
 #[inline]
-pub(super) fn each_packed(
+pub(crate) fn each_packed(
     mut packed: &[u8],
     mut visit: impl FnMut(u64) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
@@ -160,7 +160,7 @@ pub(super) fn each_packed(
 }
 
 /// The fault of bytes that are no message.
-pub(super) fn syntax(why: String) -> Fault {
+pub(crate) fn syntax(why: String) -> Fault {
     Fault::new("example-syntax", format!("this is not a protocol buffer message: {why}"))
 }
 
