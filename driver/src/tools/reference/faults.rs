@@ -228,8 +228,8 @@ kinds! {
 
     "not-listed"
     "`index_of` found a value that is not in its list, and the message names the nearest entry; or `lookup` found a key \
-     that is not a line of its table."
-    "Correct the data or the list, skip the record with `else skip`, or give `lookup` a number with `unknown:`."
+     that is not a line of its table, or `word_ids` such a word."
+    "Correct the data or the list, skip the record with `else skip`, or give `lookup` or `word_ids` a number with `unknown:`."
 
     "npy-shape"
     "An array of NumPy has other axes than its type."

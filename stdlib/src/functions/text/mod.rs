@@ -5,6 +5,8 @@ mod as_feature;
 pub(crate) mod as_type;
 mod class_of;
 mod contains;
+mod count_matches;
+mod count_of;
 mod dataset;
 mod detokenize;
 mod ends_with;
@@ -17,15 +19,18 @@ mod index_of;
 pub(crate) mod json;
 mod lookup;
 mod lower;
+mod matches;
 mod members;
 mod name_of;
 mod names;
+mod normalize_text;
 mod parse_float;
 mod parse_int;
 mod parse_json;
 mod parse_table;
 mod partnered;
 mod paths;
+mod patterns;
 mod protobuf;
 #[cfg(feature = "hdf5")]
 mod read_as;
@@ -34,6 +39,7 @@ mod read_npy;
 mod read_text;
 mod reading;
 mod replace;
+mod replace_all;
 mod sibling;
 mod starts_with;
 mod stem_of;
@@ -52,6 +58,9 @@ mod untyped_field;
 mod untyped_slice;
 mod upper;
 mod vocabulary_size;
+mod word_count;
+mod word_ids;
+mod words;
 
 pub(crate) use as_array::array_of;
 pub(crate) use example::features;
@@ -62,16 +71,21 @@ use crate::Function;
 pub(crate) static ALL: &[&Function] = &[
     // Text.
     &contains::ENTRY,
+    &count_matches::ENTRY,
+    &count_of::ENTRY,
     &detokenize::ENTRY,
     &ends_with::ENTRY,
     &hash::ENTRY,
     &index_of::ENTRY,
     &lookup::ENTRY,
     &lower::ENTRY,
+    &matches::ENTRY,
+    &normalize_text::ENTRY,
     &parse_float::ENTRY,
     &parse_int::ENTRY,
     &parse_table::ENTRY,
     &replace::ENTRY,
+    &replace_all::ENTRY,
     &starts_with::ENTRY,
     &strip::ENTRY,
     &substring::ENTRY,
@@ -85,6 +99,8 @@ pub(crate) static ALL: &[&Function] = &[
     &tokenize::ENTRY,
     &upper::ENTRY,
     &vocabulary_size::ENTRY,
+    &word_count::ENTRY,
+    &word_ids::ENTRY,
     // Paths and files.
     &class_of::ENTRY,
     &extension_of::ENTRY,
