@@ -248,6 +248,8 @@ rows! {
 
     Name, "torchtext, GNMT", ["vocab_ids" "lookup_words" "words_to_ids" "sentences_to_ids" "texts_to_sequences"], Told,
         "`word_ids` returns the line numbers of words in a text file";
+    Name, "Python", ["trafilatura" "BeautifulSoup" "html2text" "html_to_text" "get_text" "inscriptis" "justext" "readability"], Told,
+        "`html_text(text)` gives the text of a page, and `html_text(text, keep: article)` that of its article";
 
     // ---- values
     Name, "NumPy, PyTorch", ["permute" "moveaxis" "swapaxes" "rearrange"], Told,

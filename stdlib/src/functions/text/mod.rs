@@ -15,6 +15,8 @@ mod extension_of;
 mod folder_of;
 pub(crate) mod guarded;
 mod hash;
+#[cfg(feature = "html")]
+mod html_text;
 mod index_of;
 pub(crate) mod json;
 mod lookup;
@@ -76,6 +78,8 @@ pub(crate) static ALL: &[&Function] = &[
     &detokenize::ENTRY,
     &ends_with::ENTRY,
     &hash::ENTRY,
+    #[cfg(feature = "html")]
+    &html_text::ENTRY,
     &index_of::ENTRY,
     &lookup::ENTRY,
     &lower::ENTRY,

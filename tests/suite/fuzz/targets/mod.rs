@@ -15,6 +15,7 @@ mod keys;
 mod members;
 mod models;
 mod output;
+mod pages;
 mod patterns;
 mod pictures;
 mod programs;
@@ -35,6 +36,7 @@ pub(crate) use keys::keys;
 pub(crate) use members::{array, compressed, encoded, table};
 pub(crate) use models::models;
 pub(crate) use output::output;
+pub(crate) use pages::pages;
 pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
@@ -48,7 +50,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 36] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 37] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -83,6 +85,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 36] = [
     ("classes", classes, choices::lists),
     ("keys", keys, keys::tables),
     ("models", models, models::files),
+    ("pages", pages, pages::files),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
