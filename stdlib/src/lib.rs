@@ -73,6 +73,7 @@ static WRITTEN: &[(&str, &str)] = &[
     ("core.pipe", include_str!("../pipe/core.pipe")),
     ("image.pipe", include_str!("../pipe/image.pipe")),
     ("sources.pipe", include_str!("../pipe/sources.pipe")),
+    ("text.pipe", include_str!("../pipe/text.pipe")),
 ];
 
 /// A source that this was built without, and what helps.
