@@ -250,6 +250,8 @@ rows! {
         "`mask_tokens(ids, mask: 103, vocabulary: 30_522)` masks random tokens as BERT does, and gives their labels beside them";
     Name, "Megatron-LM, StarCoder", ["fim" "fim_transform" "apply_fim" "fill_in_the_middle"], Told,
         "`fill_in_middle(ids, prefix: 1, suffix: 3, middle: 2)` moves the middle of some documents to their end";
+    Name, "PyTorch, Keras, gensim", ["Embedding" "EmbeddingBag" "embedding_lookup" "KeyedVectors" "GloVe"], Told,
+        "`embed` looks up rows of an array of NumPy by their numbers; an embedding that is trained belongs into the model";
     Name, "torchtext, GNMT", ["vocab_ids" "lookup_words" "words_to_ids" "sentences_to_ids" "texts_to_sequences"], Told,
         "`word_ids` returns the line numbers of words in a text file";
     Name, "Python", ["trafilatura" "BeautifulSoup" "html2text" "html_to_text" "get_text" "inscriptis" "justext" "readability"], Told,

@@ -9,6 +9,7 @@ mod count_matches;
 mod count_of;
 mod dataset;
 mod detokenize;
+mod embed;
 mod ends_with;
 mod example;
 mod extension_of;
@@ -76,6 +77,7 @@ pub(crate) static ALL: &[&Function] = &[
     &count_matches::ENTRY,
     &count_of::ENTRY,
     &detokenize::ENTRY,
+    &embed::ENTRY,
     &ends_with::ENTRY,
     &hash::ENTRY,
     #[cfg(feature = "html")]

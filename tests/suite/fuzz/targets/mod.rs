@@ -24,6 +24,7 @@ mod scratch;
 pub(crate) mod shards;
 mod tables;
 mod texts;
+mod vectors;
 
 pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
@@ -44,13 +45,14 @@ pub(crate) use runs::{built, state};
 pub(crate) use shards::{npy, records, tar, tfrecord};
 pub(crate) use tables::{csv, lines};
 pub(crate) use texts::texts;
+pub(crate) use vectors::vectors;
 
 /// Takes any bytes.
 pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 37] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 38] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -86,6 +88,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 37] = [
     ("keys", keys, keys::tables),
     ("models", models, models::files),
     ("pages", pages, pages::files),
+    ("vectors", vectors, vectors::tables),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
