@@ -238,6 +238,8 @@ rows! {
     Name, "HF transformers", ["Tokenizer" "AutoTokenizer" "TextVectorization" "word_tokenize"], Told,
         "`tokenize` gives the ids of byte-level BPE, from the file of a model; for other kinds, use a Python \
          function declared with `extern fn`";
+    Name, "tokenizers, SentencePiece, subword-nmt", ["bpe_dropout" "BPEDropout" "dropout_bpe" "sample_encode" "SampleEncodeAsIds"], Told,
+        "`tokenize_dropout` splits words at random (BPE-dropout), with the files of `tokenize`";
     Name, "HF transformers, tiktoken", ["encode_ordinary" "encode_plus" "batch_encode_plus" "encode_batch" "encode_with_special_tokens"], Told,
         "`tokenize` gives the ids of a text; with `specials: true`, what is written as a special token is that token";
     Name, "HF transformers", ["batch_decode" "convert_ids_to_tokens" "decode_batch"], Renamed("detokenize"), "`detokenize` gives the text of ids";

@@ -178,7 +178,23 @@ impl Merges {
             [] => {}
             [one] => to.push(self.byte_ids[usize::from(*one)]),
             _ if piece.len() <= IN_PLACE => self.merge_in_place(piece, to),
-            _ => self.merge_linked(piece, to),
+            _ => self.merge_linked(piece, || false, to),
+        }
+    }
+
+    /// The same where merges are dropped at random (BPE-dropout; Provilkov et al., ACL 2020): in each step, `drops` is
+    /// asked of one pair after the other, those of the lowest rank first, until one is not dropped, and is merged.
+    /// Where all are dropped, it ends.
+    pub(super) fn encode_dropping(
+        &self,
+        piece: &[u8],
+        drops: &mut dyn FnMut() -> bool,
+        to: &mut Ids,
+    ) {
+        match piece {
+            [] => {}
+            [one] => to.push(self.byte_ids[usize::from(*one)]),
+            _ => self.merge_linked(piece, drops, to),
         }
     }
 
@@ -213,7 +229,7 @@ impl Merges {
         to.extend(&ids[..len]);
     }
 
-    fn merge_linked(&self, piece: &[u8], to: &mut Ids) {
+    fn merge_linked(&self, piece: &[u8], mut drops: impl FnMut() -> bool, to: &mut Ids) {
         /// A token, and who stands before and behind it.
         struct Link {
             id: u32,
@@ -240,12 +256,19 @@ impl Merges {
             }
         };
         (0..len).for_each(|at| offer(&all, &mut heap, at));
+        let mut dropped = Vec::new();
         while let Some(Reverse((rank, at, left, right))) = heap.pop() {
             let Link { id, before, behind } = all[at as usize];
             // One of the two may be part of another token by now.
             if id != left || behind >= len || all[behind as usize].id != right {
                 continue;
             }
+            if drops() {
+                dropped.push(Reverse((rank, at, left, right)));
+                continue;
+            }
+            // In the next step, they may be merged.
+            heap.extend(dropped.drain(..));
             let next = all[behind as usize].behind;
             all[behind as usize].id = NONE;
             all[at as usize] = Link { id: self.made(rank), before, behind: next };
@@ -303,6 +326,47 @@ mod tests {
                 "{:?}",
                 String::from_utf8_lossy(&piece)
             );
+        }
+    }
+
+    /// The algorithm of the paper: in each step, each pair is dropped or not, and of those that are not, the one with the
+    /// lowest rank that stands first is merged. Draws behind that one change nothing, and are not made.
+    fn plainly_dropping(
+        merges: &Merges,
+        piece: &[u8],
+        drops: &mut dyn FnMut() -> bool,
+    ) -> Vec<u32> {
+        let mut ids: Vec<u32> = piece.iter().map(|it| merges.byte_ids[usize::from(*it)]).collect();
+        loop {
+            let ranks = ids.windows(2).map(|it| merges.rank(it[0], it[1]));
+            let mut pairs: Vec<(u32, usize)> = ranks.zip(0..).filter(|it| it.0 != NONE).collect();
+            pairs.sort_unstable();
+            let Some((rank, at)) = pairs.into_iter().find(|_| !drops()) else { return ids };
+            ids[at] = merges.made(rank);
+            ids.remove(at + 1);
+        }
+    }
+
+    #[test]
+    fn merges_are_dropped_as_in_the_paper() {
+        let merges = letters();
+        for seed in 0..2_000_u64 {
+            let letter = |at| b"abc"[(plan::mix(seed, 7 + at) % 3) as usize];
+            let piece: Vec<u8> = (0..plan::mix(seed, 1) % 90).map(letter).collect();
+            let share = seed % 11;
+            let draws = || {
+                let mut n = 0;
+                move || {
+                    n += 1;
+                    plan::mix(seed, 1_000 + n) % 10 < share
+                }
+            };
+            let mut ids = Ids::default();
+            merges.encode_dropping(&piece, &mut draws(), &mut ids);
+            assert_eq!(ids.as_slice(), plainly_dropping(&merges, &piece, &mut draws()));
+            if share == 0 {
+                assert_eq!(ids.as_slice(), plainly(&merges, &piece));
+            }
         }
     }
 

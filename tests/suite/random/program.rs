@@ -59,6 +59,10 @@ impl Draft {
             let both = RARE_CALLS[number as usize % RARE_CALLS.len()];
             favourites = both.map(|it| named(it).expect("it is one of the library"));
         }
+        if number >= TOKENS {
+            let named = |name: &str| world.library.iter().find(|it| it.name == name);
+            favourites = TOKENS_CALLS.map(|it| named(it).expect("it is one of the library"));
+        }
         let mut writer = Writer {
             dice: Dice::new(number),
             number,
@@ -118,6 +122,8 @@ const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of",
 const BESIDE: u64 = 2416;
 /// From this number on, they tokenize texts.
 pub(super) const TOKENS: u64 = 2480;
+/// What those call most often: without them, too few of all programs would.
+const TOKENS_CALLS: [&str; 2] = ["argmax", "lerp"];
 /// What they read, and about how many records it has.
 const BESIDE_SOURCES: [(&str, usize); 8] = [
     ("csv(\"{data}/tables/*.csv\", missing: { age: skip })", 22),
@@ -158,7 +164,9 @@ impl Writer<'_> {
         growing.joined = self.draft.streams.len() > 1;
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
-        if self.number >= TOKENS {
+        if steps::CORPUS_NUMBERS.contains(&self.number) {
+            steps::grow(self, &mut growing, steps::CORPUS);
+        } else if self.number >= TOKENS {
             steps::grow(self, &mut growing, steps::TOKENS);
         }
         for _ in 0..2 + self.dice.below(7) {

@@ -1,9 +1,14 @@
 //! Random steps of a stream.
 
+mod corpus;
 mod series;
 mod tokens;
 
-pub(crate) use self::{series::LATER, tokens::TOKENS};
+pub(crate) use self::{
+    corpus::{CORPUS, CORPUS_NUMBERS},
+    series::LATER,
+    tokens::TOKENS,
+};
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 

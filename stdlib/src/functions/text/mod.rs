@@ -56,6 +56,7 @@ mod text_of;
 mod to_str;
 mod token_id;
 mod tokenize;
+mod tokenize_dropout;
 mod untyped_at;
 mod untyped_field;
 mod untyped_slice;
@@ -103,6 +104,7 @@ pub(crate) static ALL: &[&Function] = &[
     &to_str::ENTRY,
     &token_id::ENTRY,
     &tokenize::ENTRY,
+    &tokenize_dropout::ENTRY,
     &upper::ENTRY,
     &vocabulary_size::ENTRY,
     &word_count::ENTRY,

@@ -39,7 +39,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 }
 
 /// The way that is asked for.
-fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
+pub(super) fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
     let name = match of {
         Arg::None => return Ok(None),
         Arg::Text(it) | Arg::Word(it) => it,
@@ -55,7 +55,11 @@ fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
 }
 
 /// How texts are split: as is asked for, or as the model does.
-fn splitter(file: &File, model: &Tokenizer, asked: Option<Splitter>) -> Result<Splitter, String> {
+pub(super) fn splitter(
+    file: &File,
+    model: &Tokenizer,
+    asked: Option<Splitter>,
+) -> Result<Splitter, String> {
     asked.or(model.splitter()).ok_or_else(|| {
         format!(
             "`{}` does not say how texts are split, and has {} tokens, as no model that is known: add `pattern:` with one of {}",
@@ -115,7 +119,7 @@ fn negative(most: i64) -> Fault {
     Fault::new("size", format!("`most` must not be negative, found {most}"))
 }
 
-fn too_long(TooLong(bytes): TooLong) -> Fault {
+pub(super) fn too_long(TooLong(bytes): TooLong) -> Fault {
     let shown = plan::shown_bytes(bytes as u64);
     Fault::new("too-long", format!("a single word of {shown} cannot be split into tokens"))
 }
