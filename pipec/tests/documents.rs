@@ -130,6 +130,7 @@ fn every_recipe_gives_records() {
     lay_out_photographs(&folder);
     lay_out_masks(&folder);
     lay_out_members(&folder);
+    lay_out_prose(&folder);
     for recipe in recipes {
         folder.write("recipe.pipe", &recipe.text);
         let checked = folder.pipec(&["check", "recipe.pipe"]);
@@ -263,6 +264,29 @@ fn lay_out_members(folder: &Folder) {
     });
     let shard = shards::tar(&files.collect::<Vec<_>>());
     fs::write(folder.join("data/pages-000.tar"), shard).unwrap();
+}
+
+/// Documents of a crawl, pages with an article and without, sentences and their words.
+fn lay_out_prose(folder: &Folder) {
+    let sentence = "Mills that grind with the water of a river have a wheel, and somebody to keep both in order.";
+    for name in ["web", "pages"] {
+        fs::create_dir_all(folder.join(name)).unwrap();
+    }
+    let prose = format!("Home | About\\n{}", [sentence; 5].join("\\n"));
+    let texts = [prose.as_str(), "# # #", sentence, "Lorem ipsum."];
+    let lines: String = texts.iter().map(|it| format!("{{\"text\": \"{it}\"}}\n")).collect();
+    folder.write("web/a.jsonl", &lines.repeat(2));
+
+    let article = format!("<p>{}</p>", [sentence; 4].join(" ")).repeat(4);
+    for (name, page) in
+        [("a", format!("<nav>Home</nav><article>{article}</article>")), ("b", String::new())]
+    {
+        let mut file = GzEncoder::new(Vec::new(), Compression::fast());
+        file.write_all(page.as_bytes()).unwrap();
+        fs::write(folder.join(format!("pages/{name}.html.gz")), file.finish().unwrap()).unwrap();
+    }
+    folder.write("sentences.txt", "the house is old\nthe old mill\na house\n");
+    folder.write("data/words.txt", "<pad>\n<mask>\n<unknown>\nthe\nhouse\nis\nold\nmill\na\n");
 }
 
 /// The photographs and their labels, where the recipes say that they are; two of them are torn.

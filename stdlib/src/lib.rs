@@ -11,6 +11,8 @@ pub mod formats;
 mod functions;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+#[cfg(feature = "html")]
+mod html;
 pub mod listing;
 mod marks;
 mod numbers;
@@ -72,6 +74,7 @@ static WRITTEN: &[(&str, &str)] = &[
     ("core.pipe", include_str!("../pipe/core.pipe")),
     ("image.pipe", include_str!("../pipe/image.pipe")),
     ("sources.pipe", include_str!("../pipe/sources.pipe")),
+    ("text.pipe", include_str!("../pipe/text.pipe")),
 ];
 
 /// A source that this was built without, and what helps.
@@ -97,6 +100,12 @@ static LATER: &[(&str, &str)] = &[
     absent!("arrow", "Arrow files"),
     #[cfg(not(feature = "hdf5"))]
     absent!("hdf5", "HDF5 files"),
+    #[cfg(not(feature = "html"))]
+    (
+        "html_text",
+        "`html_text` finds the text of HTML pages; this `pipec` was built without: build it with \
+         `--features full`",
+    ),
     #[cfg(not(feature = "tables"))]
     absent!("mds", "MDS shards"),
     #[cfg(not(feature = "tables"))]

@@ -281,6 +281,23 @@ impl Tokenizer {
         })
     }
 
+    /// Appends the tokens of a text, where merges are dropped at random: `drops` is asked of each. Special tokens are text.
+    ///
+    /// # Errors
+    /// A piece of the text is too long.
+    pub(crate) fn encode_dropping(
+        &self,
+        text: &str,
+        splitter: &Splitter,
+        drops: &mut dyn FnMut() -> bool,
+        to: &mut Ids,
+    ) -> Result<(), Failed> {
+        let Kind::Bytes(bytes) = &self.kind else {
+            unreachable!("merges of bytes alone are dropped: who asks has looked")
+        };
+        bytes.encode_dropping(text, splitter, drops, to)
+    }
+
     fn encode_plain(
         &self,
         text: &str,

@@ -249,6 +249,8 @@ rows! {
     Name, "Keras, NLTK", ["TextVectorization" "word_tokenize"], Told,
         "`tokenize` gives the ids of the tokenizer that a file holds; for other kinds, use a Python function declared with \
          `extern fn`";
+    Name, "tokenizers, SentencePiece, subword-nmt", ["bpe_dropout" "BPEDropout" "dropout_bpe" "sample_encode" "SampleEncodeAsIds"], Told,
+        "`tokenize_dropout` splits words at random (BPE-dropout), with the files of `tokenize`";
     Name, "HF transformers, tiktoken", ["encode_ordinary" "encode_plus" "batch_encode_plus" "encode_batch" "encode_with_special_tokens"], Told,
         "`tokenize` gives the ids of a text; with `specials: true`, what is written as a special token is that token";
     Name, "HF transformers", ["batch_decode" "convert_ids_to_tokens" "decode_batch"], Renamed("detokenize"), "`detokenize` gives the text of ids";
@@ -256,6 +258,17 @@ rows! {
         "`token_id` gives the id of a token, known when the program is compiled, as constants are";
     Name, "Grain, TRL, T5X", ["ConcatThenSplitIterDataset" "ConcatThenSplit" "FirstFitPackIterDataset" "BestFitPackIterDataset" "ConstantLengthDataset" "pack_dataset" "trim_and_pack_dataset" "group_texts"], Told,
         "`pack` fills sequences of one length, end to end or with whole records";
+
+    Name, "HF transformers, KerasHub, TF Text", ["DataCollatorForLanguageModeling" "MaskedLMMaskGenerator" "mask_language_model"], Told,
+        "`mask_tokens(ids, mask: 103, vocabulary: 30_522)` masks random tokens as BERT does, and gives their labels beside them";
+    Name, "Megatron-LM, StarCoder", ["fim" "fim_transform" "apply_fim" "fill_in_the_middle"], Told,
+        "`fill_in_middle(ids, prefix: 1, suffix: 3, middle: 2)` moves the middle of some documents to their end";
+    Name, "PyTorch, Keras, gensim", ["Embedding" "EmbeddingBag" "embedding_lookup" "KeyedVectors" "GloVe"], Told,
+        "`embed` looks up rows of an array of NumPy by their numbers; an embedding that is trained belongs into the model";
+    Name, "torchtext, GNMT", ["vocab_ids" "lookup_words" "words_to_ids" "sentences_to_ids" "texts_to_sequences"], Told,
+        "`word_ids` returns the line numbers of words in a text file";
+    Name, "Python", ["trafilatura" "BeautifulSoup" "html2text" "html_to_text" "get_text" "inscriptis" "justext" "readability"], Told,
+        "`html_text(text)` gives the text of a page, and `html_text(text, keep: article)` that of its article";
 
     // ---- values
     Name, "NumPy, PyTorch", ["permute" "moveaxis" "swapaxes" "rearrange"], Told,
@@ -284,9 +297,18 @@ rows! {
     Name, "Python", ["dirname"], Renamed("folder_of"), "`folder_of(path)` is the folder of a file";
     Name, "Python", ["splitext" "Path" "suffix" "stem"], Told, "`stem_of(path)`, `extension_of(path)`, `name_of(path)` and `folder_of(path)` are the parts of a path";
     Name, "Python, NumPy, pandas", ["split" "rsplit" "splitlines" "partition" "findall" "regexp_split"], Told,
-        "`lines` reads each line of a file as a record, and `csv` each column as a field; to \
-         split a string into words, use a Python function declared with `extern fn` (see the \
-         cookbook); `|> where hash(path) % 10 != 0` splits a data set";
+        "`lines` reads each line of a file as a record, and `csv` each column as a field; `word_count(text)` and \
+         `count_matches(text, '[0-9]+')` count what a text has, `word_ids` numbers its words; for other parts, use a Python \
+         function declared with `extern fn` (see the cookbook); `|> where hash(path) % 10 != 0` splits a data set";
+    Name, "TensorFlow, pandas, Spark", ["regex_replace" "regexp_replace" "re.sub" "str_replace_all"], Told,
+        "`replace_all(text, '[0-9]+', new: \"0\")` replaces what a regular expression matches, `replace(text, \"a\", \"b\")` a fixed string";
+    Name, "Python, TensorFlow, Spark", ["regex_full_match" "fullmatch" "re.match" "re.search" "rlike" "regexp_like"], Told,
+        "`matches(text, '^[a-z]+$')` is true if a regular expression matches";
+    Name, "Python, pandas, Spark", ["str_count" "count_substring" "substr_count" "regexp_count"], Told,
+        "`count_of(text, \",\")` counts a fixed string, `count_matches(text, '[0-9]+')` what a regular expression matches";
+    Name, "Python, TensorFlow, tokenizers", ["unicode_normalize" "normalize_utf8" "unicodedata.normalize" "NFC" "NFKC" "ftfy"], Told,
+        "`normalize_text(text)` composes characters (NFC), `normalize_text(text, form: nfkc)` also replaces compatibility characters";
+    Name, "Python", ["word_length" "wordcount" "num_words" "count_words"], Told, "`word_count(text)` counts words";
     Name, "Python", ["trim" "lstrip" "rstrip"], Told, "`strip(text)` removes spaces at both ends";
     Name, "Python", ["to_lower" "lowercase" "casefold"], Renamed("lower"), "`lower(text)` converts to lower case";
     Name, "Python", ["to_upper" "uppercase"], Renamed("upper"), "`upper(text)` converts to upper case";

@@ -83,6 +83,35 @@ impl Bytes {
         Ok(())
     }
 
+    /// The same where merges are dropped at random: `drops` is asked of each. Nothing is remembered, and no token is
+    /// found as a whole.
+    pub(super) fn encode_dropping(
+        &self,
+        text: &str,
+        splitter: &Splitter,
+        drops: &mut dyn FnMut() -> bool,
+        to: &mut Ids,
+    ) -> Result<(), Failed> {
+        let composed = self.composed(text);
+        let mut done = Ok(());
+        splitter.each(&composed, |begin, end| {
+            let piece = &composed.as_bytes()[begin..end];
+            let is_ascii = piece.is_ascii();
+            let mut begin = 0;
+            while begin < piece.len() {
+                let end = if is_ascii { piece.len() } else { self.bounds.end(piece, begin) };
+                if end - begin > PIECE_MAX {
+                    done = Err(Failed::TooLong(end - begin));
+                    return false;
+                }
+                self.merges.encode_dropping(&piece[begin..end], drops, to);
+                begin = end;
+            }
+            true
+        })?;
+        done
+    }
+
     fn merge(&self, part: &[u8], to: &mut Ids) -> Result<(), Failed> {
         if part.len() > PIECE_MAX {
             return Err(Failed::TooLong(part.len()));

@@ -155,6 +155,17 @@ impl ByteMerges {
             }
         }
     }
+
+    /// The same where merges are dropped at random: see [`Merges::merge_dropping`].
+    pub(super) fn encode_dropping(
+        &self,
+        piece: &[u8],
+        drops: &mut dyn FnMut() -> bool,
+        to: &mut Ids,
+    ) {
+        let ids = piece.iter().map(|it| self.byte_ids[usize::from(*it)]);
+        self.merges.merge_dropping(ids, drops, to);
+    }
 }
 
 impl Merges {
@@ -280,12 +291,33 @@ impl Merges {
         }
     }
 
+    /// The same where merges are dropped at random (BPE-dropout; Provilkov et al., ACL 2020): in each step, `drops` is
+    /// asked of one pair after the other, those of the lowest rank first, until one is not dropped, and is merged.
+    /// Where all are dropped, it ends.
+    pub(super) fn merge_dropping(
+        &self,
+        tokens: impl ExactSizeIterator<Item = u32>,
+        drops: &mut dyn FnMut() -> bool,
+        to: &mut Ids,
+    ) {
+        self.merge_all(tokens, (|_, _| {}, drops), to);
+    }
+
     /// Appends what tokens become, however many there are; `offered` is told of all pairs that could be merged, and of
     /// their ranks.
     pub(super) fn merge_linked(
         &self,
         tokens: impl ExactSizeIterator<Item = u32>,
-        mut offered: impl FnMut([u32; 2], u32),
+        offered: impl FnMut([u32; 2], u32),
+        to: &mut Ids,
+    ) {
+        self.merge_all(tokens, (offered, || false), to);
+    }
+
+    fn merge_all(
+        &self,
+        tokens: impl ExactSizeIterator<Item = u32>,
+        (mut offered, mut drops): (impl FnMut([u32; 2], u32), impl FnMut() -> bool),
         to: &mut Ids,
     ) {
         /// A token, and who stands before and behind it.
@@ -310,12 +342,19 @@ impl Merges {
             }
         };
         (0..len).for_each(|at| offer(&all, &mut heap, at));
+        let mut dropped = Vec::new();
         while let Some(Reverse((rank, at, left, right))) = heap.pop() {
             let Link { id, before, behind } = all[at as usize];
             // One of the two may be part of another token by now.
             if id != left || behind >= len || all[behind as usize].id != right {
                 continue;
             }
+            if drops() {
+                dropped.push(Reverse((rank, at, left, right)));
+                continue;
+            }
+            // In the next step, they may be merged.
+            heap.extend(dropped.drain(..));
             let next = all[behind as usize].behind;
             all[behind as usize].id = NONE;
             all[at as usize] = Link { id: self.made(rank, left, right), before, behind: next };
@@ -375,6 +414,47 @@ mod tests {
                 "{:?}",
                 String::from_utf8_lossy(&piece)
             );
+        }
+    }
+
+    /// The algorithm of the paper: in each step, each pair is dropped or not, and of those that are not, the one with the
+    /// lowest rank that stands first is merged. Draws behind that one change nothing, and are not made.
+    fn plainly_dropping(
+        merges: &Merges,
+        piece: &[u8],
+        drops: &mut dyn FnMut() -> bool,
+    ) -> Vec<u32> {
+        let mut ids: Vec<u32> = piece.iter().map(|it| merges.byte_ids[usize::from(*it)]).collect();
+        loop {
+            let ranks = ids.windows(2).map(|it| merges.rank(it[0], it[1]));
+            let mut pairs: Vec<(u32, usize)> = ranks.zip(0..).filter(|it| it.0 != NONE).collect();
+            pairs.sort_unstable();
+            let Some((rank, at)) = pairs.into_iter().find(|_| !drops()) else { return ids };
+            ids[at] = merges.made(rank);
+            ids.remove(at + 1);
+        }
+    }
+
+    #[test]
+    fn merges_are_dropped_as_in_the_paper() {
+        let merges = letters();
+        for seed in 0..2_000_u64 {
+            let letter = |at| b"abc"[(plan::mix(seed, 7 + at) % 3) as usize];
+            let piece: Vec<u8> = (0..plan::mix(seed, 1) % 90).map(letter).collect();
+            let share = seed % 11;
+            let draws = || {
+                let mut n = 0;
+                move || {
+                    n += 1;
+                    plan::mix(seed, 1_000 + n) % 10 < share
+                }
+            };
+            let mut ids = Ids::default();
+            merges.encode_dropping(&piece, &mut draws(), &mut ids);
+            assert_eq!(ids.as_slice(), plainly_dropping(&merges, &piece, &mut draws()));
+            if share == 0 {
+                assert_eq!(ids.as_slice(), plainly(&merges, &piece));
+            }
         }
     }
 

@@ -75,8 +75,25 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
 pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
-/// Functions that only steps of their own call: see [`super::program::TOKENS`].
-const OF_STEPS: [&str; 4] = ["detokenize", "token_id", "tokenize", "vocabulary_size"];
+/// Functions that only steps of their own call: see [`super::program::TOKENS`], [`super::steps::CORPUS_NUMBERS`].
+const OF_STEPS: [&str; 16] = [
+    "count_matches",
+    "count_of",
+    "detokenize",
+    "embed",
+    "fill_in_middle",
+    "html_text",
+    "mask_tokens",
+    "matches",
+    "normalize_text",
+    "replace_all",
+    "token_id",
+    "tokenize",
+    "tokenize_dropout",
+    "vocabulary_size",
+    "word_count",
+    "word_ids",
+];
 
 /// All functions of the library that any program may call.
 pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {

@@ -168,6 +168,8 @@ impl Writer<'_> {
         let kinds = [steps::ANY, later].concat();
         if KINDS.contains(&self.number) {
             steps::grow(self, &mut growing, steps::KINDS);
+        } else if steps::CORPUS_NUMBERS.contains(&self.number) {
+            steps::grow(self, &mut growing, steps::CORPUS);
         } else if self.number >= TOKENS {
             steps::grow(self, &mut growing, steps::TOKENS);
         }

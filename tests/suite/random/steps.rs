@@ -1,10 +1,16 @@
 //! Random steps of a stream.
 
+mod corpus;
 mod kinds;
 mod series;
 mod tokens;
 
-pub(crate) use self::{kinds::KINDS, series::LATER, tokens::TOKENS};
+pub(crate) use self::{
+    corpus::{CORPUS, CORPUS_NUMBERS},
+    kinds::KINDS,
+    series::LATER,
+    tokens::TOKENS,
+};
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 

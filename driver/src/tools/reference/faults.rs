@@ -166,6 +166,11 @@ kinds! {
      declares, or a record of a Python source lacks a field that its `extern pipeline` declares."
     "Change the declaration, or convert the value, for example with `np.asarray(x, np.int64)`."
 
+    "html-limit"
+    "`html_text` was given a page that would take unbounded time or memory: elements nested deeper than 512, more than a \
+     million of them, or a tag of more than 1,024 attributes."
+    "Skip the page: `else skip`. Such pages are damaged, or made to be a burden."
+
     "image-damaged"
     "The file is a JPEG, PNG or WebP, but its contents are invalid: bytes were changed or lost."
     "Download the file again, or skip it: `decode_jpeg(bytes) else skip`. `pipec scan` lists all \
@@ -220,6 +225,10 @@ kinds! {
     "`one_hot` found a label outside the range from 0 to its number of classes."
     "Use the number of classes of the whole data set; labels are counted from 0."
 
+    "no-article"
+    "`html_text(html, keep: article)` found nothing on the page that looks like an article, as on a page of links."
+    "Skip the page (`else skip`), or take all of its text: `else html_text(html)`."
+
     "no-partner"
     "A record of the first stream of a `join` has a key that no record of the second one has; the message names \
      the key."
@@ -228,8 +237,8 @@ kinds! {
 
     "not-listed"
     "`index_of` found a value that is not in its list, and the message names the nearest entry; or `lookup` found a key \
-     that is not a line of its table."
-    "Correct the data or the list, skip the record with `else skip`, or give `lookup` a number with `unknown:`."
+     that is not a line of its table, or `word_ids` such a word."
+    "Correct the data or the list, skip the record with `else skip`, or give `lookup` or `word_ids` a number with `unknown:`."
 
     "npy-shape"
     "An array of NumPy has other axes than its type."
@@ -293,7 +302,7 @@ kinds! {
     "Check how its extents are computed, and bound them with `clamp` or `where`."
 
     "too-long"
-    "`tokenize` found a word of more than 16 MiB, such as a file of one letter."
+    "`tokenize` found a word of more than 16 MiB, such as a file of one letter, or `html_text` a page of more than 16 MiB."
     "Skip the record (`else skip`), or cut the text: `substring(text, 0, 1_000_000)`."
 
     "utf-8"

@@ -75,13 +75,13 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
 }
 
 /// The table that a file is, made once for all who ask; none where nobody has read the file.
-fn table_of(file: &File) -> Option<Result<Arc<Table>, String>> {
+pub(super) fn table_of(file: &File) -> Option<Result<Arc<Table>, String>> {
     // Where places in the table follow from the contents, nobody can choose contents that collide.
     let seed = u64::from_le_bytes(*file.hash().first_chunk().expect("a hash has 16 bytes"));
     file.made(|bytes| Table::new(bytes, seed).map_err(|why| told(file.path(), bytes, why)))
 }
 
-fn contents(file: &File) -> &[u8] {
+pub(super) fn contents(file: &File) -> &[u8] {
     file.bytes().expect("a table was made of it")
 }
 
@@ -98,7 +98,7 @@ const LINES_MAX: usize = (1 << 24) - 1;
 ///
 /// It holds no text, which stays where it is. Places are tried one after the other from that of a hash on; one in
 /// three at least is free.
-struct Table {
+pub(super) struct Table {
     /// Where each line begins, and the last one ends.
     starts: Vec<u32>,
     /// Eight bits of the hash, and the number of the line plus one; 0 where there is none.
@@ -171,7 +171,7 @@ impl Table {
     }
 
     /// The number of the line that is `key`.
-    fn number(&self, bytes: &[u8], key: &[u8]) -> Option<u32> {
+    pub(super) fn number(&self, bytes: &[u8], key: &[u8]) -> Option<u32> {
         let (tag, mut at) = self.place(key);
         loop {
             match self.slots[at] {
@@ -186,7 +186,7 @@ impl Table {
 
     /// Says that `key` is no line of the file, and which one may be meant. It looks for a few alone: there may be
     /// millions of lines, and as many keys that are none.
-    fn unknown(&self, file: &File, key: &[u8]) -> String {
+    pub(super) fn unknown(&self, file: &File, key: &[u8]) -> String {
         let (text, lines) = (String::from_utf8_lossy(key), self.starts.len() - 1);
         let of = plan::things(lines as u64, "line", "lines");
         let none = format!("{} is not one of the {of} of `{}`", shown(&text), file.path());

@@ -56,7 +56,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 }
 
 /// The way that is asked for.
-fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
+pub(super) fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
     let name = match of {
         Arg::None => return Ok(None),
         Arg::Text(it) | Arg::Word(it) => it,
@@ -66,7 +66,11 @@ fn pattern(of: &Arg) -> Result<Option<Splitter>, String> {
 }
 
 /// How texts are split: as is asked for, or as the model does.
-fn splitter(file: &File, model: &Tokenizer, asked: Option<Splitter>) -> Result<Splitter, String> {
+pub(super) fn splitter(
+    file: &File,
+    model: &Tokenizer,
+    asked: Option<Splitter>,
+) -> Result<Splitter, String> {
     if asked.is_some() && !model.splits() {
         let path = file.path();
         return Err(format!("`pattern` is for byte-level BPE, which `{path}` is not: remove it"));
@@ -147,7 +151,7 @@ fn negative(most: i64) -> Fault {
     Fault::new("size", format!("`most` must not be negative, found {most}"))
 }
 
-fn failed(why: Failed) -> Fault {
+pub(super) fn failed(why: Failed) -> Fault {
     match why {
         Failed::TooLong(bytes) => {
             let shown = plan::shown_bytes(bytes as u64);

@@ -15,6 +15,7 @@ mod keys;
 mod members;
 mod models;
 mod output;
+mod pages;
 mod patterns;
 mod pictures;
 mod programs;
@@ -23,6 +24,7 @@ mod scratch;
 pub(crate) mod shards;
 mod tables;
 mod texts;
+mod vectors;
 
 pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
@@ -35,6 +37,7 @@ pub(crate) use keys::keys;
 pub(crate) use members::{array, compressed, encoded, table};
 pub(crate) use models::models;
 pub(crate) use output::output;
+pub(crate) use pages::pages;
 pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
@@ -42,13 +45,14 @@ pub(crate) use runs::{built, state};
 pub(crate) use shards::{npy, records, tar, tfrecord};
 pub(crate) use tables::{csv, lines};
 pub(crate) use texts::texts;
+pub(crate) use vectors::vectors;
 
 /// Takes any bytes.
 pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 36] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 38] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -83,6 +87,8 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 36] = [
     ("classes", classes, choices::lists),
     ("keys", keys, keys::tables),
     ("models", models, models::files),
+    ("pages", pages, pages::files),
+    ("vectors", vectors, vectors::tables),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
