@@ -114,6 +114,9 @@ const RECORDS_MAX: usize = 300;
 const RARE: u64 = 2392;
 const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of", "clamp"]];
 
+/// From this number on, programs pack several fields, and pad batches to the bounds of their buckets.
+const PACKS: u64 = 2620;
+
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
 /// From this number on, they tokenize texts.
@@ -158,8 +161,10 @@ impl Writer<'_> {
         growing.joined = self.draft.streams.len() > 1;
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
-        if self.number >= TOKENS {
-            steps::grow(self, &mut growing, steps::TOKENS);
+        match self.number {
+            PACKS.. => steps::grow(self, &mut growing, steps::PACKS),
+            TOKENS.. => steps::grow(self, &mut growing, steps::TOKENS),
+            _ => {}
         }
         for _ in 0..2 + self.dice.below(7) {
             steps::grow(self, &mut growing, &kinds);

@@ -1,9 +1,10 @@
 //! Random steps of a stream.
 
+mod packs;
 mod series;
 mod tokens;
 
-pub(crate) use self::{series::LATER, tokens::TOKENS};
+pub(crate) use self::{packs::PACKS, series::LATER, tokens::TOKENS};
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 
