@@ -160,7 +160,14 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, registry): (usize, &Registry)) 
             let hop = count("hop").unwrap_or(length).max(1);
             Role::Windows { length, hop, by: given("by") }
         }
-        Some(Action::Pack) => Role::Packs((count("length").unwrap_or(1) / AXIS as u64).max(1)),
+        Some(Action::Pack) => {
+            // Of several fields, the shortest is full first.
+            let length = match registry.argument(entry, args, "length") {
+                Some(Arg::Record(all)) => all.iter().filter_map(|it| whole(&it.1)).min(),
+                one => one.and_then(whole),
+            };
+            Role::Packs((length.unwrap_or(1) / AXIS as u64).max(1))
+        }
         Some(Action::Zip) => Role::Zip,
         Some(Action::Join) => {
             let missing = registry.argument(entry, args, "missing");

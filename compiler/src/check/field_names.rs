@@ -13,7 +13,7 @@ pub(super) fn is_fields(formal: &ast::Formal) -> bool {
 }
 
 impl Checker<'_> {
-    /// A list of fields, one alone, or texts that are known.
+    /// A list of fields, a record of bare names, one alone, or texts that are known.
     pub(super) fn fields_arg(
         &mut self,
         formal: &ast::Formal,
@@ -21,8 +21,8 @@ impl Checker<'_> {
         input: OpId,
         env: &mut Env<'_>,
     ) -> Option<Arg> {
-        let all = if let ast::ExprKind::List(all) = &expr.kind { &all[..] } else { &[] };
-        if let Some(computed) = all.iter().find(|it| !may_be_name(it)) {
+        let all = listed_names(expr);
+        if let Some(computed) = all.iter().flatten().find(|it| !may_be_name(it)) {
             let wanted = describe(&Kind::Fields);
             let computed = errors::wanted(
                 &formal.name.text,
@@ -33,9 +33,9 @@ impl Checker<'_> {
             self.report(computed);
             return None;
         }
-        let names = match &expr.kind {
-            ast::ExprKind::List(all) => all.iter().map(dotted).collect::<Option<Vec<_>>>(),
-            _ => dotted(expr).filter(|it| self.has_field(input, it)).map(|it| vec![it]),
+        let names = match &all {
+            Some(all) => all.iter().map(|it| dotted(it)).collect::<Option<Vec<_>>>(),
+            None => dotted(expr).filter(|it| self.has_field(input, it)).map(|it| vec![it]),
         };
         let listed = |names: Vec<String>| Arg::List(names.into_iter().map(Arg::Text).collect());
         // What is no other name either is taken for a field: who asks for it says which there are.
@@ -56,6 +56,17 @@ impl Checker<'_> {
     fn has_field(&self, op: OpId, name: &str) -> bool {
         let is_whole = |rest: &str| rest.is_empty() || rest.starts_with('.');
         self.ops[op].output.iter().any(|it| it.name.strip_prefix(name).is_some_and(is_whole))
+    }
+}
+
+/// What stands in a list, or in a record of bare names: `[source, target]`, `{ source, target }`.
+fn listed_names(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match &expr.kind {
+        ast::ExprKind::List(all) => Some(all.iter().collect()),
+        ast::ExprKind::Record(all) if all.iter().all(|it| it.bare) => {
+            Some(all.iter().map(|it| &it.value).collect())
+        }
+        _ => None,
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) enum Kind<'t> {
     Any,
     Untyped,
     Int,
+    /// An integer, or integers for several: a list of them, or a record.
+    Ints(Several),
     Float,
     Bool,
     Text,
@@ -40,6 +42,15 @@ pub(crate) enum Kind<'t> {
     /// Fields of the record, by name.
     Fields,
     Tensor(&'t str, &'t [ast::Extent]),
+}
+
+/// What integers are given for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Several {
+    /// Things in order.
+    Listed,
+    /// Fields.
+    Named,
 }
 
 /// What a program may say where the compiler says conditions.
@@ -59,6 +70,8 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "any" => Kind::Any,
             "untyped" => Kind::Untyped,
             "int" => Kind::Int,
+            "ints" => Kind::Ints(Several::Listed),
+            "lengths" => Kind::Ints(Several::Named),
             "float" => Kind::Float,
             "bool" => Kind::Bool,
             "text" => Kind::Text,
@@ -133,6 +146,16 @@ impl<'a> Checker<'a> {
                 None
             }
             (Kind::Int, _) => self.int_arg(val, at),
+            (Kind::Ints(several), Val::List(_) | Val::Record(_)) => {
+                let all = known_arg(val).filter(|it| are_ints(several, it));
+                if all.is_none() {
+                    let wanted = describe(&kind(formal.type_.as_ref()));
+                    let shown = self.shown(val);
+                    self.report(errors::wanted(&formal.name.text, &wanted, &shown, at));
+                }
+                all
+            }
+            (Kind::Ints(_), _) => self.int_arg(val, at),
             (Kind::Float, Val::Known(Known::Number(it))) => Some(match it.size {
                 Size::Int(it) => Arg::Int(it),
                 Size::Float(it) => Arg::Float(it),
@@ -309,6 +332,20 @@ pub(super) fn one_formal(function: &ast::Name, formal: &ast::Formal) -> ast::Sig
     }
 }
 
+/// Whether an argument is an integer, or integers for these, of which there is at least one.
+pub(crate) fn are_ints(several: Several, arg: &Arg) -> bool {
+    match (several, arg) {
+        (_, Arg::Int(_)) => true,
+        (Several::Listed, Arg::List(all)) => {
+            !all.is_empty() && all.iter().all(|it| matches!(it, Arg::Int(_)))
+        }
+        (Several::Named, Arg::Record(all)) => {
+            !all.is_empty() && all.iter().all(|it| are_ints(several, &it.1))
+        }
+        _ => false,
+    }
+}
+
 /// Whether an argument is a list of texts.
 pub(crate) fn is_names(arg: Option<&Arg>) -> bool {
     matches!(arg, Some(Arg::List(all)) if all.iter().all(|it| matches!(it, Arg::Text(_))))
@@ -334,6 +371,10 @@ pub(super) fn describe(kind: &Kind<'_>) -> String {
         }
         Kind::Stream | Kind::Streams => "a stream".into(),
         Kind::Int => "an integer".into(),
+        Kind::Ints(Several::Listed) => "an integer or a list of integers".into(),
+        Kind::Ints(Several::Named) => {
+            "an integer, or a record of integers such as `{ a: 256, b: 128 }`".into()
+        }
         Kind::Float => "a number".into(),
         Kind::Bool => "`true` or `false`, known at compile time".into(),
         Kind::Text => "text that is known at compile time".into(),

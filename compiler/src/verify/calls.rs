@@ -4,10 +4,12 @@
 use super::{agree, ensure};
 use crate::{
     ast,
-    check::fit::{Kind, Vars, is_names, is_wanted, kind, result, unify_tensor},
+    check::fit::{Kind, Vars, are_ints, is_names, is_wanted, kind, result, unify_tensor},
     registry::Registry,
 };
-use plan::{Applied, Arg, DType, Entry, Expr, ExprId, FILE, Field, Graph, Index, Property, Type};
+use plan::{
+    Action, Applied, Arg, DType, Entry, Expr, ExprId, FILE, Field, Graph, Index, Property, Type,
+};
 
 /// What arguments may speak of.
 #[derive(Clone, Copy)]
@@ -116,7 +118,12 @@ pub(super) fn operator(
     ensure(named, || format!("{} names for {n} streams", call.names.len()))?;
     arguments(&signature.formals[streams..], call.args, call.record)?;
     let fields: Vec<Field> = fields.iter().filter(|it| it.name != FILE).cloned().collect();
-    same_fields(&expected(entry, call)?, &fields)
+    let all = expected(entry, call)?;
+    match entry.action() {
+        // It makes its own fields one by one: those that nothing needs are left out.
+        Some(Action::Pack) => some_fields(&all, &fields),
+        _ => same_fields(&all, &fields),
+    }
 }
 
 fn expected(entry: &Entry, call: &Operates<'_>) -> Result<Vec<Field>, String> {
@@ -213,6 +220,7 @@ fn is_known(kind: &Kind<'_>, arg: &Arg, record: Record<'_>) -> Result<bool, Stri
         // What nobody has read is not run.
         (Kind::File, Arg::File(it)) => it.bytes().is_some(),
         (Kind::Names | Kind::Fields, arg) => is_names(Some(arg)),
+        (Kind::Ints(several), arg) => are_ints(*several, arg),
         (Kind::Known(wanted), arg) => is_wanted(wanted, arg),
         _ => false,
     })

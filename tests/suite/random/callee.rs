@@ -75,7 +75,7 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
 pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
-/// Functions that only steps of their own call: see [`super::program::TOKENS`], [`super::steps::CORPUS_NUMBERS`].
+/// Functions that only steps of their own call, in the last programs.
 const OF_STEPS: [&str; 16] = [
     "count_matches",
     "count_of",

@@ -38,9 +38,9 @@ use std::{
 
 /// Programs of a run that is to be quick, and of one that need not.
 const QUICK: u64 = 100;
-const SLOW: u64 = 2560;
-/// One program in so many must use an entry, of those of a slow run.
-const SHARE: usize = 132;
+const SLOW: u64 = 2660;
+/// Programs of a slow run that must use an entry, and those that a pass must change.
+const LEAST: usize = 18;
 /// Of a hundred steps that are offered to the checker, those that it may refuse.
 const REFUSED_MAX: usize = 10;
 /// Of a hundred programs, those that may differ in what is known not to be exact yet: see
@@ -280,7 +280,7 @@ impl Report {
         let used = |it: &String| self.used.get(it).copied().unwrap_or_default();
         let rare = names.chain(written).filter(|it| EXCEPTIONS.iter().all(|not| not.0 != it));
         let rare: Vec<String> = rare
-            .filter(|it| used(it) * SHARE < self.programs)
+            .filter(|it| used(it) < LEAST)
             .map(|it| format!("{it} ({})", used(&it)))
             .collect();
         (!rare.is_empty()).then(|| format!("used too seldom: {}", rare.join(", ")))
@@ -294,7 +294,7 @@ impl Report {
         let exact = compiler::passes::PASSES.iter().filter(|it| it.exact).map(|it| it.name);
         let exact = exact.filter(|it| UNUSED_PASSES.iter().all(|not| not.0 != *it));
         let rare: Vec<String> = exact
-            .filter(|it| changed(it) * SHARE < self.programs)
+            .filter(|it| changed(it) < LEAST)
             .map(|it| format!("{it} ({})", changed(it)))
             .collect();
         (!rare.is_empty()).then(|| format!("passes that change too little: {}", rare.join(", ")))

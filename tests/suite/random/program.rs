@@ -118,6 +118,9 @@ const RECORDS_MAX: usize = 300;
 const RARE: u64 = 2392;
 const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of", "clamp"]];
 
+/// From this number on, programs pack several fields, and pad batches to the bounds of their buckets.
+const PACKS: u64 = 2620;
+
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
 /// From this number on, they tokenize texts.
@@ -125,7 +128,11 @@ pub(super) const TOKENS: u64 = 2480;
 /// What those call most often: without them, too few of all programs would.
 const TOKENS_CALLS: [&str; 2] = ["argmax", "lerp"];
 /// From this number on, with tokenizers of all kinds.
-const KINDS: Range<u64> = 2520..2560;
+const KINDS: u64 = 2520;
+/// From this number on, they ask texts what filters of a corpus do.
+const CORPUS: u64 = 2560;
+/// From this number on, they tokenize chats.
+const CHATS: u64 = 2600;
 /// What they read, and about how many records it has.
 const BESIDE_SOURCES: [(&str, usize); 8] = [
     ("csv(\"{data}/tables/*.csv\", missing: { age: skip })", 22),
@@ -166,12 +173,16 @@ impl Writer<'_> {
         growing.joined = self.draft.streams.len() > 1;
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
-        if KINDS.contains(&self.number) {
-            steps::grow(self, &mut growing, steps::KINDS);
-        } else if steps::CORPUS_NUMBERS.contains(&self.number) {
-            steps::grow(self, &mut growing, steps::CORPUS);
-        } else if self.number >= TOKENS {
-            steps::grow(self, &mut growing, steps::TOKENS);
+        let own = match self.number {
+            PACKS.. => steps::PACKS,
+            CHATS.. => steps::TOKENS,
+            CORPUS.. => steps::CORPUS,
+            KINDS.. => steps::KINDS,
+            TOKENS.. => steps::TOKENS,
+            _ => &[],
+        };
+        if !own.is_empty() {
+            steps::grow(self, &mut growing, own);
         }
         for _ in 0..2 + self.dice.below(7) {
             steps::grow(self, &mut growing, &kinds);

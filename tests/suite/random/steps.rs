@@ -2,12 +2,14 @@
 
 mod corpus;
 mod kinds;
+mod packs;
 mod series;
 mod tokens;
 
 pub(crate) use self::{
-    corpus::{CORPUS, CORPUS_NUMBERS},
+    corpus::CORPUS,
     kinds::KINDS,
+    packs::PACKS,
     series::LATER,
     tokens::TOKENS,
 };

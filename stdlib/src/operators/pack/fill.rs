@@ -1,6 +1,6 @@
 //! Sequences are filled: what need not be done in order.
 
-use super::{POSITION, SEGMENT, Terms};
+use super::{Part, Terms, fits::Bound};
 use crate::operators::{group::failure, order::lineage};
 use crate::prelude::*;
 use plan::mix;
@@ -30,26 +30,40 @@ impl Sequences {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.pieces[begin..*end])
     }
+
+    /// The same records, of which another field has these lengths. None of them is cut.
+    fn of(&self, lengths: &[usize]) -> Self {
+        let piece = |it: &Piece| Piece { len: lengths[it.row as usize] as u32, ..*it };
+        Self { pieces: self.pieces.iter().map(piece).collect(), ends: self.ends.clone() }
+    }
 }
 
 /// Makes the chunks that leave.
 pub(super) struct Fill {
     fields: Vec<Field>,
-    length: usize,
-    /// What is packed, the field first that says how long a record is.
-    lanes: Vec<Lane>,
+    /// What is packed together.
+    shares: Vec<Share>,
     /// What each field of a sequence is: those that nobody needs are not made.
     makes: Vec<Make>,
     pool: Pool,
 }
 
-/// What a field of a sequence is.
+/// What a field of a sequence is, by the number of its share.
 #[derive(Clone, Copy)]
 enum Make {
-    /// Elements of this lane.
-    Lane(usize),
-    Segment,
-    Position,
+    /// Elements of this lane of it.
+    Lane(usize, usize),
+    Segment(usize),
+    Position(usize),
+}
+
+/// Fields of one length in a sequence.
+struct Share {
+    length: usize,
+    /// The field first that says how long a record is.
+    lanes: Vec<Lane>,
+    segment: String,
+    position: String,
 }
 
 /// A field that is packed: its column, the bytes of an element, and what fills up.
@@ -60,10 +74,10 @@ struct Lane {
     pad: Vec<u8>,
 }
 
-impl Fill {
-    pub(super) fn new(terms: &Terms, call: &OperatorCall<'_>) -> Result<Self, Failure> {
+impl Share {
+    fn new(part: &Part, fields: &[Field]) -> Option<Self> {
         let lane = |(field, pad): &(Field, Vec<u8>)| {
-            let column = call.inputs[0].iter().position(|it| it.name == field.name);
+            let column = fields.iter().position(|it| it.name == field.name);
             let others = field.ty.shape().into_iter().flat_map(|it| &it[1..]);
             let known =
                 |it: &Extent| if let Extent::Known(n) = it { Some(*n as usize) } else { None };
@@ -71,31 +85,26 @@ impl Fill {
             let each = others? * field.ty.dtype()?.size();
             Some(Lane { name: field.name.clone(), column: column?, each, pad: pad.clone() })
         };
-        let lanes = terms.packed.iter().map(lane).collect::<Option<Vec<_>>>();
-        let lanes =
-            lanes.ok_or_else(|| Failure::Program("what `pack` packs is not there".into()))?;
-        let make = |field: &Field| match &*field.name {
-            SEGMENT => Some(Make::Segment),
-            POSITION => Some(Make::Position),
-            name => lanes.iter().position(|it| it.name == name).map(Make::Lane),
-        };
-        let makes = call.columns.iter().map(make).collect::<Option<Vec<_>>>();
-        let makes = makes.ok_or_else(|| Failure::Program("`pack` makes no such field".into()))?;
-        let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
-        Ok(Self { fields, length: terms.length, lanes, makes, pool })
+        let lanes = part.packed.iter().map(lane).collect::<Option<_>>()?;
+        let (segment, position) = (part.segment.clone(), part.position.clone());
+        Some(Self { length: part.length, lanes, segment, position })
     }
 
-    /// The column that says how long a record is.
-    pub(super) fn of(&self) -> usize {
-        self.lanes[0].column
+    /// What it makes that is called so; `share` is its number.
+    fn make(&self, share: usize, name: &str) -> Option<Make> {
+        match name {
+            _ if name == self.segment => Some(Make::Segment(share)),
+            _ if name == self.position => Some(Make::Position(share)),
+            _ => self.lanes.iter().position(|it| it.name == name).map(|it| Make::Lane(share, it)),
+        }
     }
 
     /// How long each record is.
     ///
     /// # Errors
     /// A field that is packed along is of another length.
-    pub(super) fn lengths(&self, chunk: &Chunk) -> Result<Vec<usize>, Failure> {
-        let all: Vec<usize> = chunk.columns[self.of()].lengths().collect();
+    fn lengths(&self, chunk: &Chunk) -> Result<Vec<usize>, Failure> {
+        let all: Vec<usize> = chunk.columns[self.lanes[0].column].lengths().collect();
         for other in &self.lanes[1..] {
             let found = chunk.columns[other.column].lengths();
             if let Some((a, b)) = all.iter().copied().zip(found).find(|(a, b)| a != b) {
@@ -107,32 +116,80 @@ impl Fill {
         }
         Ok(all)
     }
+}
+
+impl Fill {
+    pub(super) fn new(terms: &Terms, call: &OperatorCall<'_>) -> Result<Self, Failure> {
+        let shares = terms.parts.iter().map(|it| Share::new(it, &call.inputs[0]));
+        let shares = shares.collect::<Option<Vec<_>>>();
+        let shares =
+            shares.ok_or_else(|| Failure::Program("what `pack` packs is not there".into()))?;
+        let make = |field: &Field| {
+            let mut numbered = shares.iter().enumerate();
+            numbered.find_map(|(number, share)| share.make(number, &field.name))
+        };
+        let makes = call.columns.iter().map(make).collect::<Option<Vec<_>>>();
+        let makes = makes.ok_or_else(|| Failure::Program("`pack` makes no such field".into()))?;
+        let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
+        Ok(Self { fields, shares, makes, pool })
+    }
+
+    /// What says how long a record is, and how long it may be: for each field of `of`.
+    pub(super) fn bounds(&self) -> Vec<Bound> {
+        let bound = |it: &Share| Bound {
+            name: it.lanes[0].name.clone(),
+            column: it.lanes[0].column,
+            length: it.length,
+        };
+        self.shares.iter().map(bound).collect()
+    }
+
+    /// How long each record is, for each field of `of`.
+    ///
+    /// # Errors
+    /// A field that is packed along is of another length.
+    pub(super) fn lengths(&self, chunk: &Chunk) -> Result<Vec<Vec<usize>>, Failure> {
+        self.shares.iter().map(|it| it.lengths(chunk)).collect()
+    }
 
     /// The records that leave.
-    pub(super) fn sequences(&self, chunk: &Chunk, all: &Sequences) -> Result<Chunk, Failure> {
+    pub(super) fn sequences(
+        &self,
+        chunk: &Chunk,
+        all: &Sequences,
+        lengths: &[Vec<usize>],
+    ) -> Result<Chunk, Failure> {
         let rows = all.ends.len();
         let mut out = ChunkBuilder::new(&self.fields, rows, chunk.epoch, &self.pool);
         for pieces in all.each() {
             out.ids.push_scalar(id(chunk.ids(), pieces));
         }
+        // Of several fields, each has all of a record.
+        let others = lengths.iter().skip(1).map(|it| all.of(it));
+        let others: Vec<Sequences> = others.collect();
+        let of = |share: usize| if share == 0 { all } else { &others[share - 1] };
         let builders = std::mem::take(&mut out.columns);
         let mut columns = Vec::with_capacity(builders.len());
         for (make, mut to) in self.makes.iter().zip(builders) {
             match *make {
-                Make::Lane(it) => {
-                    let lane = &self.lanes[it];
-                    self.fill(&mut to, lane, &chunk.columns[lane.column], all);
+                Make::Lane(share, lane) => {
+                    let (length, lane) =
+                        (self.shares[share].length, &self.shares[share].lanes[lane]);
+                    lane.fill(&mut to, length, &chunk.columns[lane.column], of(share));
                 }
-                Make::Segment => self.count(&mut to, all, true),
-                Make::Position => self.count(&mut to, all, false),
+                Make::Segment(it) => count(&mut to, self.shares[it].length, of(it), true),
+                Make::Position(it) => count(&mut to, self.shares[it].length, of(it), false),
             }
             columns.push(to.finish());
         }
         Ok(Chunk { columns, ..out.finish() })
     }
+}
 
-    fn fill(&self, to: &mut Builder, lane: &Lane, from: &Column, all: &Sequences) {
-        let row_bytes = self.length * lane.each;
+impl Lane {
+    /// Writes the elements of each sequence.
+    fn fill(&self, to: &mut Builder, length: usize, from: &Column, all: &Sequences) {
+        let row_bytes = length * self.each;
         let room = to.fixed_rows(all.ends.len());
         let mut last = None;
         for (room, pieces) in room.chunks_exact_mut(row_bytes.max(1)).zip(all.each()) {
@@ -144,34 +201,34 @@ impl Fill {
                     _ => last.insert((piece.row, from.row(piece.row as usize))),
                 };
                 let (begin, len) =
-                    (piece.start as usize * lane.each, piece.len as usize * lane.each);
+                    (piece.start as usize * self.each, piece.len as usize * self.each);
                 let bytes = value.packed();
                 room[at..at + len].copy_from_slice(&bytes[begin..begin + len]);
                 at += len;
             }
-            let rest = room[at..].chunks_exact_mut(lane.pad.len());
-            rest.for_each(|it| it.copy_from_slice(&lane.pad));
+            let rest = room[at..].chunks_exact_mut(self.pad.len());
+            rest.for_each(|it| it.copy_from_slice(&self.pad));
         }
     }
+}
 
-    /// The numbers of the segments, or of the elements in each.
-    fn count(&self, to: &mut Builder, all: &Sequences, is_segment: bool) {
-        let room = to.fixed_rows(all.ends.len());
-        let words = room.as_chunks_mut::<4>().0;
-        for (room, pieces) in words.chunks_exact_mut(self.length).zip(all.each()) {
-            let mut at = 0;
-            for (segment, piece) in (1_i32..).zip(pieces) {
-                let room = &mut room[at..at + piece.len as usize];
-                match is_segment {
-                    true => room.fill(segment.to_ne_bytes()),
-                    false => {
-                        (0_i32..).zip(&mut *room).for_each(|(it, to)| *to = it.to_ne_bytes());
-                    }
+/// The numbers of the segments, or of the elements in each.
+fn count(to: &mut Builder, length: usize, all: &Sequences, is_segment: bool) {
+    let room = to.fixed_rows(all.ends.len());
+    let words = room.as_chunks_mut::<4>().0;
+    for (room, pieces) in words.chunks_exact_mut(length).zip(all.each()) {
+        let mut at = 0;
+        for (segment, piece) in (1_i32..).zip(pieces) {
+            let room = &mut room[at..at + piece.len as usize];
+            match is_segment {
+                true => room.fill(segment.to_ne_bytes()),
+                false => {
+                    (0_i32..).zip(&mut *room).for_each(|(it, to)| *to = it.to_ne_bytes());
                 }
-                at += piece.len as usize;
             }
-            room[at..].fill([0; 4]);
+            at += piece.len as usize;
         }
+        room[at..].fill([0; 4]);
     }
 }
 

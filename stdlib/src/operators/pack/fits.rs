@@ -9,6 +9,17 @@ use std::{collections::BTreeSet, ops::Range};
 /// Sequences that leave as one chunk, at the most.
 const AT_ONCE: usize = 1 << 20;
 
+/// What says how long a record is, and how long it may be.
+#[derive(Debug, Clone)]
+pub(super) struct Bound {
+    /// The field.
+    pub(super) name: String,
+    /// Its column.
+    pub(super) column: usize,
+    /// Elements of a sequence.
+    pub(super) length: usize,
+}
+
 /// End to end: cuts stretches of records that hold whole sequences.
 pub(super) struct Split {
     group: Group,
@@ -29,7 +40,7 @@ pub(super) struct Split {
 impl Split {
     pub(super) fn new(
         call: &OperatorCall<'_>,
-        (of, length): (usize, usize),
+        &Bound { column: of, length, .. }: &Bound,
         drops: bool,
     ) -> Result<Self, Failure> {
         let used = match call.state {
@@ -166,10 +177,10 @@ pub(super) fn split(chunk: &Chunk, lengths: &[usize], length: usize) -> Sequence
 /// Each record into the first sequence that has room.
 pub(super) struct First {
     group: Group,
-    of: usize,
-    length: usize,
+    /// What a record is measured by: one or several fields, all of which must fit.
+    bounds: Vec<Bound>,
     bins: usize,
-    /// Elements in each of the sequences that are open.
+    /// Elements in each of the sequences that are open: as many numbers for each as there are bounds.
     filled: Vec<usize>,
     /// Which of them each record of the group is in; none that has no elements.
     places: Vec<u32>,
@@ -184,7 +195,7 @@ const NOWHERE: u32 = u32::MAX;
 impl First {
     pub(super) fn new(
         call: &OperatorCall<'_>,
-        (of, length): (usize, usize),
+        bounds: Vec<Bound>,
         bins: usize,
     ) -> Result<Self, Failure> {
         if !matches!(call.state, None | Some([])) {
@@ -192,7 +203,7 @@ impl First {
         }
         let (group, pool) = (Group::new(call), call.pool.clone());
         let (filled, places) = (Vec::new(), Vec::new());
-        Ok(Self { group, of, length, bins, filled, places, pool, passed: 0, done: false })
+        Ok(Self { group, bounds, bins, filled, places, pool, passed: 0, done: false })
     }
 
     fn emit(&mut self, out: &mut Vec<Chunk>) {
@@ -207,6 +218,27 @@ impl First {
     fn add(&mut self, chunk: &Chunk, rows: Range<usize>) {
         let n = rows.len();
         self.group.add(chunk, rows, n);
+    }
+
+    /// The first sequence that a record of these lengths fits in, if there is one; where none is given, it has no
+    /// elements.
+    fn place(&self, lengths: &[usize]) -> Option<u32> {
+        if lengths.iter().all(|it| *it == 0) {
+            return Some(NOWHERE);
+        }
+        let fits = |filled: &[usize]| {
+            let mut all = filled.iter().zip(lengths).zip(&self.bounds);
+            all.all(|((filled, len), bound)| filled + len <= bound.length)
+        };
+        let found = self.filled.chunks_exact(self.bounds.len()).position(fits);
+        found.map(|it| it as u32)
+    }
+
+    /// Opens a sequence.
+    fn open(&mut self) -> u32 {
+        let n = self.bounds.len();
+        self.filled.resize(self.filled.len() + n, 0);
+        (self.filled.len() / n) as u32 - 1
     }
 }
 
@@ -226,32 +258,25 @@ impl Operator for First {
             self.emit(out);
             return Ok(());
         };
-        let mut from = 0;
-        let length = self.length;
-        for (row, len) in chunk.columns[self.of].lengths().enumerate() {
-            if len > length {
-                return Err(failure(format!(
-                    "a record has {len} elements, but a sequence of `pack` has {length}: `where len(…) <= {length}` drops such \
-                     records, and `fit: best` cuts them"
-                )));
-            }
-            let fits = |filled: &usize| filled + len <= length;
-            let place = match self.filled.iter().position(fits) {
-                _ if len == 0 => NOWHERE,
-                Some(place) => place as u32,
-                None => {
-                    if self.filled.len() == self.bins {
-                        self.add(&chunk, from..row);
-                        self.emit(out);
-                        from = row;
-                    }
-                    self.filled.push(0);
-                    self.filled.len() as u32 - 1
+        let n = self.bounds.len();
+        let columns: Vec<Vec<usize>> =
+            self.bounds.iter().map(|it| chunk.columns[it.column].lengths().collect()).collect();
+        let (mut from, mut lengths) = (0, vec![0; n]);
+        for row in 0..chunk.rows {
+            lengths.iter_mut().zip(&columns).for_each(|(to, all)| *to = all[row]);
+            check_fits(&lengths, &self.bounds)?;
+            let place = self.place(&lengths).unwrap_or_else(|| {
+                if self.filled.len() / n == self.bins {
+                    self.add(&chunk, from..row);
+                    self.emit(out);
+                    from = row;
                 }
-            };
+                self.open()
+            });
             self.places.push(place);
             if place != NOWHERE {
-                self.filled[place as usize] += len;
+                let filled = &mut self.filled[place as usize * n..][..n];
+                filled.iter_mut().zip(&lengths).for_each(|(to, len)| *to += len);
             }
         }
         self.add(&chunk, from..chunk.rows);
@@ -269,16 +294,31 @@ impl Operator for First {
     }
 }
 
+/// Fails where a record is too long for a sequence.
+fn check_fits(lengths: &[usize], bounds: &[Bound]) -> Result<(), Failure> {
+    let mut all = lengths.iter().zip(bounds);
+    let Some((len, Bound { name, length, .. })) = all.find(|(len, it)| **len > it.length) else {
+        return Ok(());
+    };
+    let (what, cuts) = match bounds {
+        [_] => (String::new(), ", and `fit: best` cuts them"),
+        _ => (format!(" of `{name}`"), ""),
+    };
+    Err(failure(format!(
+        "a record has {len} elements{what}, but a sequence of `pack` has {length}: `where len({name}) <= {length}` \
+         drops such records{cuts}"
+    )))
+}
+
 /// The sequences that records were put into.
-pub(super) fn first(chunk: &Chunk, lengths: &[usize]) -> Sequences {
+pub(super) fn first(chunk: &Chunk, lengths: &[Vec<usize>]) -> Sequences {
     let places = told(chunk);
     let is_some = |it: &u64| *it != u64::from(NOWHERE);
     let n = places.iter().copied().filter(is_some).max().map_or(0, |it| it as usize + 1);
     let mut of = vec![Vec::new(); n];
-    for (row, (place, len)) in places.iter().zip(lengths).enumerate() {
+    for (row, (place, len)) in places.iter().zip(&lengths[0]).enumerate() {
         if is_some(place) {
-            let piece = Piece { row: row as u32, start: 0, len: *len as u32 };
-            of[*place as usize].push(piece);
+            of[*place as usize].push(Piece { row: row as u32, start: 0, len: *len as u32 });
         }
     }
     flat(of)
@@ -334,4 +374,65 @@ pub(super) fn best(lengths: &[usize], length: usize) -> Sequences {
     }
     of.sort_by_key(|it| it.first().map(|it| (it.row, it.start)));
     flat(of)
+}
+
+/// The same of several fields, whose records are not cut: how large a record is and how full a sequence, says the field
+/// that takes the largest share of its length. The largest record first, into the fullest sequence in which all
+/// of it fits.
+pub(super) fn best_of_several(
+    lengths: &[Vec<usize>],
+    bounds: &[Bound],
+) -> Result<Sequences, Failure> {
+    let mut records: Vec<(Share, usize, Vec<usize>)> = Vec::new();
+    for row in 0..lengths[0].len() {
+        let own: Vec<usize> = lengths.iter().map(|it| it[row]).collect();
+        check_fits(&own, bounds)?;
+        if own.iter().any(|it| *it > 0) {
+            records.push((Share::largest(&own, bounds), row, own));
+        }
+    }
+    // Of equal ones, the earlier first: the sort is stable.
+    records.sort_by_key(|it| std::cmp::Reverse(it.0));
+    let mut of: Vec<Vec<Piece>> = Vec::new();
+    let mut filled: Vec<Vec<usize>> = Vec::new();
+    // Of sequences that are equally full, the one that was opened first.
+    let mut fullest: BTreeSet<(std::cmp::Reverse<Share>, usize)> = BTreeSet::new();
+    for (_, row, own) in records {
+        let fits = |(_, place): &&(_, usize)| {
+            let mut all = filled[*place].iter().zip(&own).zip(bounds);
+            all.all(|((filled, len), bound)| filled + len <= bound.length)
+        };
+        let found = fullest.iter().find(fits).copied();
+        let place = match found {
+            Some(it) => {
+                fullest.remove(&it);
+                it.1
+            }
+            None => {
+                of.push(Vec::new());
+                filled.push(vec![0; bounds.len()]);
+                of.len() - 1
+            }
+        };
+        of[place].push(Piece { row: row as u32, start: 0, len: own[0] as u32 });
+        filled[place].iter_mut().zip(&own).for_each(|(to, len)| *to += len);
+        fullest.insert((std::cmp::Reverse(Share::largest(&filled[place], bounds)), place));
+    }
+    of.iter_mut().for_each(|it| it.sort_by_key(|it| it.row));
+    of.sort_by_key(|it| it[0].row);
+    Ok(flat(of))
+}
+
+/// A part of a length, from 0 to 1. Lengths have at most 24 bits, so that different ones differ as floats too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Share(u64);
+
+impl Share {
+    /// The largest of these of their lengths.
+    fn largest(lengths: &[usize], bounds: &[Bound]) -> Self {
+        let share = |(len, bound): (&usize, &Bound)| *len as f64 / bound.length as f64;
+        // The bits of floats that are not negative are in order.
+        let largest = lengths.iter().zip(bounds).map(share).fold(0.0, f64::max);
+        Self(largest.to_bits())
+    }
 }

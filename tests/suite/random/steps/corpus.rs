@@ -6,9 +6,6 @@ use plan::DType;
 
 /// Kinds of steps that only these programs have.
 pub(crate) const CORPUS: &[Step] = &[measured];
-/// The numbers of these programs.
-pub(crate) const CORPUS_NUMBERS: std::ops::Range<u64> = 2560..2601;
-
 /// Regular expressions.
 const PATTERNS: [&str; 6] =
     ["'\\d+'", "'(?i)[aeiou]'", "'^\\w'", "'(a|t)+'", "'\\s|/'", "'\\p{Lu}\\p{Ll}*'"];
