@@ -420,17 +420,18 @@ mod tests {
     /// The algorithm of the paper: in each step, each pair is dropped or not, and of those that are not, the one with the
     /// lowest rank that stands first is merged. Draws behind that one change nothing, and are not made.
     fn plainly_dropping(
-        merges: &Merges,
+        merges: &ByteMerges,
         piece: &[u8],
         drops: &mut dyn FnMut() -> bool,
     ) -> Vec<u32> {
         let mut ids: Vec<u32> = piece.iter().map(|it| merges.byte_ids[usize::from(*it)]).collect();
+        let merges = &merges.merges;
         loop {
             let ranks = ids.windows(2).map(|it| merges.rank(it[0], it[1]));
             let mut pairs: Vec<(u32, usize)> = ranks.zip(0..).filter(|it| it.0 != NONE).collect();
             pairs.sort_unstable();
             let Some((rank, at)) = pairs.into_iter().find(|_| !drops()) else { return ids };
-            ids[at] = merges.made(rank);
+            ids[at] = merges.made(rank, ids[at], ids[at + 1]);
             ids.remove(at + 1);
         }
     }
