@@ -152,7 +152,15 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, registry): (usize, &Registry)) 
             let drops = !matches!(tail, Some(Arg::Word(word)) if word != "drop");
             // A record has as many tokens as a list of which nothing is known has elements.
             let rows = || Some((count("tokens")? / AXIS as u64).max(1));
-            let size = count("size").or_else(rows).unwrap_or(1);
+            // Of several buckets, as if each had as many batches.
+            let size = match registry.argument(entry, args, "size") {
+                Some(Arg::List(all)) => {
+                    let sizes: Vec<u64> = all.iter().filter_map(whole).collect();
+                    Some(sizes.iter().sum::<u64>() / sizes.len().max(1) as u64)
+                }
+                one => one.and_then(whole),
+            };
+            let size = size.or_else(rows).unwrap_or(1).max(1);
             Role::Batch { size, plain: plain && given("size"), drops }
         }
         Some(Action::Window) => {

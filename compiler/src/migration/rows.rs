@@ -328,6 +328,8 @@ rows! {
     ArgumentOf("batch"), "tf.data", ["padded_shapes" "padding_values" "padding_value" "pad_value"], Told, "`pad: { ids: 0 }` sets the fields to pad and the padding values";
     ArgumentOf("batch"), "tf.data, PyTorch", ["row_splits" "jagged" "cu_seqlens" "lengths"], Told, "`|> batch(32, ragged: [ids])` concatenates the rows, with the offset of each";
     ArgumentOf("batch"), "tf.data", ["bucket_boundaries" "boundaries" "buckets"], Renamed("bounds"), "`bounds: [64, 128]` sets the bucket boundaries for the value of `by`";
+    ArgumentOf("batch"), "tf.data", ["bucket_batch_sizes"], Renamed("size"), "`size` may be a list, the rows of a batch for each bucket";
+    ArgumentOf("batch"), "tf.data", ["pad_to_bucket_boundary"], Truth("to: bound", "to: longest"), "`to: bound` pads rows to the bound of their bucket instead of the longest row";
     ArgumentOf("pack"), "Grain, T5X", ["length_struct" "feature_lengths" "max_length" "seq_length" "sequence_length"], Renamed("length"), "`length: 2048` is the length of a sequence; of several fields, `length: { source: 256, target: 128 }`";
     ArgumentOf("pack"), "Grain", ["num_packing_bins"], Renamed("bins"), "`bins: 64` is the number of sequences that are filled at the same time";
     ArgumentOf("batch"), "fairseq", ["max_tokens"], Renamed("tokens"), "`tokens: 8192` limits the tokens of a batch";

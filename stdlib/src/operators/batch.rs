@@ -46,8 +46,14 @@ operator! {
     /// epoch. `drop` drops less than 1% of the records of a long epoch; in an epoch of few batches, it drops up
     /// to `size - 1` records per bucket, which `tail: keep` returns.
     ///
+    /// With `bounds`, `size` may be a list, the rows of a batch for each bucket: `[64, 32, 16]` for the two `bounds`
+    /// above, so that batches of long records are not larger than those of short ones. `to: bound` pads rows to the bound of
+    /// their bucket instead of the longest row, along all axes of unknown length of the fields in `pad`. Batches then have
+    /// few different shapes, which suits compilers that make code for each shape. No bucket is left for records beyond
+    /// the last bound: one is an error, and `size` has no number for them.
+    ///
     /// `tokens: n` ends a batch before the number of rows times the longest `by` exceeds `n`; a record that
-    /// exceeds it alone gets its own batch. `size` is then the maximum number of rows, and optional. Batches
+    /// exceeds it alone gets its own batch. With `to: bound`, the bound counts, not the longest. `size` is then the maximum number of rows, and optional. Batches
     /// have `?` rows, and none is too small to be returned, so none is dropped. Without `bounds`, records stay
     /// in order.
     ///
@@ -64,9 +70,15 @@ operator! {
     /// ```pipe
     /// range(100) |> map { ids: arange(i % 5) } |> batch(8, ragged: [ids])    # { ids.values: i64[?], ids.offsets: i64[9] }
     /// ```
-    "batch(stream: stream, size: int = none, tail: drop | keep | mask = drop, pad: record = none, \
+    ///
+    /// ```pipe
+    /// range(100)
+    ///     |> map { ids: arange(i % 9) }
+    ///     |> batch([8, 4], by: len(ids), bounds: [4, 8], to: bound, pad: { ids: 0 })    # { ids: i64[?, ?] }
+    /// ```
+    "batch(stream: stream, size: ints = none, tail: drop | keep | mask = drop, pad: record = none, \
      by: each any = none, bounds: floats = none, tokens: int = none, multiple: record = none, \
-     ragged: fields = none) -> stream",
+     ragged: fields = none, to: longest | bound = longest) -> stream",
     // Assumed: rows are copied once, at memory's speed; where they were written into the batch
     // they are not copied at all.
     cost: Cost::out(50.0, 0.1),
@@ -91,7 +103,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let by = super::arguments::column(&call.args[terms::BY]);
     let by_type = by.map(|it| &call.inputs[0][it].ty);
     let terms = Terms::read(call.args, &call.inputs[0], by_type).map_err(Failure::Program)?;
-    let collate = Collate::new(&terms, call);
+    let collate = Collate::new(&terms, by, call);
     let serial: Box<dyn Operator> = match by {
         Some(by) => Box::new(Buckets::new(&terms, by, call)),
         None => Box::new(Batch::new(&terms, call)),

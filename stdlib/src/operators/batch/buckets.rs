@@ -53,11 +53,19 @@ enum Kinds {
     Equal(Vec<i64>),
 }
 
+/// The bucket of a length: that of the first bound which is not below it.
+pub(super) fn kind(bounds: &[f64], length: f64) -> usize {
+    bounds.partition_point(|it| *it < length)
+}
+
 /// When a batch is full, and what becomes of one that is not.
 struct Limits {
-    rows: usize,
+    /// Rows of each bucket; the last number is that of all others.
+    rows: Vec<usize>,
     tokens: Option<f64>,
     tail: Tail,
+    /// Whether rows are as long as the bound of their bucket.
+    to_bound: bool,
 }
 
 #[derive(Default)]
@@ -75,7 +83,7 @@ impl Buckets {
         let measured = !terms.bounds.is_empty() || terms.tokens.is_some();
         let kinds =
             if measured { Kinds::Bounds(terms.bounds.clone()) } else { Kinds::Equal(Vec::new()) };
-        let n_buckets = if measured { terms.bounds.len() + 1 } else { 0 };
+        let n_buckets = if measured { terms.kinds() } else { 0 };
         Self {
             by,
             kinds,
@@ -97,20 +105,20 @@ impl Buckets {
 
 /// Records of a block.
 fn block(terms: &Terms) -> u64 {
-    let size = terms.size.map_or(u64::MAX, |it| it as u64);
-    let full = |longest: f64| match terms.tokens {
-        Some(tokens) => size.min((tokens as f64 / longest.max(1.0)) as u64).max(1),
-        None => size,
+    let size = |kind| terms.size_of(kind).map_or(u64::MAX, |it| it as u64);
+    let full = |(kind, longest): (usize, f64)| match terms.tokens {
+        Some(tokens) => size(kind).min((tokens as f64 / longest.max(1.0)) as u64).max(1),
+        None => size(kind),
     };
     let by_bool = terms.by.as_ref().and_then(plan::Type::dtype) == Some(DType::Bool);
     match terms.bounds.last() {
         Some(last) => {
-            let longest = terms.bounds.iter().chain([last]);
-            BLOCK_BATCHES * longest.map(|it| full(*it)).sum::<u64>()
+            let longest = terms.bounds.iter().chain([last]).copied();
+            BLOCK_BATCHES * longest.take(terms.kinds()).enumerate().map(full).sum::<u64>()
         }
         // One kind: the order stays, and nothing is left behind.
         None if terms.tokens.is_some() => u64::MAX,
-        None => BLOCK_BATCHES * size * if by_bool { 2 } else { KINDS_ASSUMED },
+        None => BLOCK_BATCHES * size(0) * if by_bool { 2 } else { KINDS_ASSUMED },
     }
 }
 
@@ -168,7 +176,16 @@ impl Buckets {
         match &mut self.kinds {
             Kinds::Bounds(bounds) => {
                 let length = self.lengths[row];
-                Ok(bounds.partition_point(|it| *it < length))
+                let found = kind(bounds, length);
+                match bounds.last() {
+                    Some(last) if self.limits.to_bound && found == bounds.len() => {
+                        Err(failure(format!(
+                            "`by` is {length} for a record, but the last of `bounds` is {last}, and with `to: bound` there is \
+                             no bucket beyond it: add a bound, or drop such records with `where`"
+                        )))
+                    }
+                    _ => Ok(found),
+                }
             }
             Kinds::Equal(known) => known.binary_search(&self.keys[row]).or_else(|at| {
                 if known.len() == KINDS_MAX {
@@ -186,7 +203,10 @@ impl Buckets {
     }
 
     fn add(&mut self, kind: usize, row: usize, chunk: &Chunk, out: &mut Vec<Chunk>) {
-        let length = self.lengths.get(row).copied().unwrap_or(0.0);
+        let length = match &self.kinds {
+            Kinds::Bounds(bounds) if self.limits.to_bound => bounds[kind],
+            _ => self.lengths.get(row).copied().unwrap_or(0.0),
+        };
         if self.limits.is_full_before(&self.buckets[kind], length) {
             self.close(kind, Some(chunk), out);
         }
@@ -194,16 +214,17 @@ impl Buckets {
         bucket.order.push(row as u32);
         bucket.rows += 1;
         bucket.longest = bucket.longest.max(length);
-        if bucket.rows == self.limits.rows {
+        if bucket.rows == self.limits.rows(kind) {
             self.close(kind, Some(chunk), out);
         }
     }
 
     /// Copies what a bucket has of the present chunk.
     fn settle(&mut self, kind: usize, chunk: Option<&Chunk>) {
+        let rows = self.limits.rows(kind);
         let bucket = &mut self.buckets[kind];
         let Some(chunk) = chunk.filter(|_| !bucket.order.is_empty()) else { return };
-        let room = self.limits.rows.min(ROOM).max(bucket.order.len());
+        let room = rows.min(ROOM).max(bucket.order.len());
         let held = bucket
             .held
             .get_or_insert_with(|| ChunkBuilder::new(&self.fields, room, self.epoch, &self.pool));
@@ -243,7 +264,13 @@ impl Buckets {
 impl Limits {
     fn new(terms: &Terms) -> Self {
         let tokens = terms.tokens.map(|it| it as f64);
-        Self { rows: terms.size.unwrap_or(usize::MAX), tokens, tail: terms.tail }
+        let rows = (0..terms.kinds()).map(|it| terms.size_of(it).unwrap_or(usize::MAX)).collect();
+        Self { rows, tokens, tail: terms.tail, to_bound: terms.to_bound }
+    }
+
+    /// Rows of a full batch of a bucket. Where there are no bounds, all have as many.
+    fn rows(&self, kind: usize) -> usize {
+        self.rows[kind.min(self.rows.len() - 1)]
     }
 
     /// Whether a record of this length would make the batch too large.

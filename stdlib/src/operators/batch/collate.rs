@@ -4,7 +4,9 @@
 use super::super::{
     group::{HELD_BYTES_MAX, check_held, failure},
     order::lineage,
+    scalars::floats,
 };
+use super::buckets::kind;
 use super::terms::{Lane, Part, Tail, Terms};
 use plan::{DType, Extent, Field, Type, shown_bytes};
 use runtime::{
@@ -18,9 +20,35 @@ pub(super) struct Collate {
     lanes: Vec<(Field, Option<Origin>)>,
     /// Rows of a full batch.
     size: Option<usize>,
-    /// Whether every batch is filled up to them.
+    /// What differs from bucket to bucket.
+    buckets: Option<Each>,
+    /// Whether every batch is filled up to `size`.
     is_filled: bool,
     home: Home,
+}
+
+/// What is said of each bucket, and how to tell which one rows are of.
+struct Each {
+    by: usize,
+    bounds: Vec<f64>,
+    /// Rows of a full batch, and the extent that rows are padded to, if not to the longest.
+    of: Vec<(Option<usize>, Option<usize>)>,
+}
+
+impl Each {
+    fn new(terms: &Terms, by: Option<usize>) -> Option<Self> {
+        let of = (0..terms.kinds()).map(|it| (terms.size_of(it), terms.bound(it)));
+        let of = if terms.bounds.is_empty() { Vec::new() } else { of.collect() };
+        let differs = of.iter().any(|it| *it != (terms.size, None));
+        Some(Self { by: by?, bounds: terms.bounds.clone(), of }).filter(|_| differs)
+    }
+
+    /// Of the bucket that all rows of `chunk` are of.
+    fn find(&self, chunk: &Chunk) -> (Option<usize>, Option<usize>) {
+        let mut lengths = Vec::new();
+        floats(&chunk.columns[self.by].cut(0..1), &mut lengths);
+        self.of[kind(&self.bounds, lengths[0])]
+    }
 }
 
 /// What a field of a batch is made of.
@@ -35,6 +63,8 @@ struct Origin {
 struct Rows {
     found: usize,
     made: usize,
+    /// The extent that they are padded to along axes of unknown extent, if not to the longest.
+    bound: Option<usize>,
 }
 
 /// Where batches are made, and how large they may be.
@@ -45,7 +75,7 @@ struct Home {
 
 impl Collate {
     /// For the batches of a call.
-    pub(super) fn new(terms: &Terms, call: &OperatorCall<'_>) -> Self {
+    pub(super) fn new(terms: &Terms, by: Option<usize>, call: &OperatorCall<'_>) -> Self {
         let origin = |field: &Field| {
             let part = |it: &Lane| {
                 it.batched(&Extent::Unknown).find(|it| it.1.name == field.name).map(|it| it.0)
@@ -57,6 +87,7 @@ impl Collate {
         Self {
             lanes: call.columns.iter().map(|it| (it.clone(), origin(it))).collect(),
             size: terms.size,
+            buckets: Each::new(terms, by),
             is_filled: terms.tail == Tail::Mask,
             home: Home { pool: call.pool.clone(), share: call.memory },
         }
@@ -65,9 +96,13 @@ impl Collate {
     /// The batch of the rows of `chunk`, or the full ones of more rows than one has; hidden columns
     /// stay behind.
     pub(super) fn batch(&self, chunk: &Chunk) -> Result<Chunk, Failure> {
-        let found = chunk.rows.min(self.size.unwrap_or(usize::MAX));
-        let made = self.size.filter(|_| self.is_filled).unwrap_or(found);
-        let rows = Rows { found, made };
+        let (size, bound) = match &self.buckets {
+            Some(it) => it.find(chunk),
+            None => (self.size, None),
+        };
+        let found = chunk.rows.min(size.unwrap_or(usize::MAX));
+        let made = size.filter(|_| self.is_filled).unwrap_or(found);
+        let rows = Rows { found, made, bound };
         let mut columns = Vec::with_capacity(self.lanes.len());
         for (field, origin) in &self.lanes {
             columns.push(match origin {
@@ -81,7 +116,7 @@ impl Collate {
         Ok(Chunk { rows: n_batches, epoch: chunk.epoch, ids: ids.finish(), columns })
     }
 
-    fn valid(&self, n_batches: usize, Rows { found, made }: Rows) -> Column {
+    fn valid(&self, n_batches: usize, Rows { found, made, .. }: Rows) -> Column {
         let ty = Type::tensor(DType::Bool, &[made as u64]);
         let mut valid = Builder::new(&ty, n_batches, &self.home.pool);
         for _ in 0..n_batches {
@@ -110,7 +145,7 @@ impl Origin {
 }
 
 /// Where each of every `found` rows begins, once they lie end to end; those that fill a batch up have no elements.
-fn offsets(column: &Column, Rows { found, made }: Rows, ty: &Type, home: &Home) -> Column {
+fn offsets(column: &Column, Rows { found, made, .. }: Rows, ty: &Type, home: &Home) -> Column {
     let mut out = Builder::new(ty, column.rows() / found, &home.pool);
     for first in (0..column.rows()).step_by(found) {
         out.push_offsets(&column.cut(first..first + found), made);
@@ -150,12 +185,13 @@ impl Lane {
         if self.is_text() {
             return self.texts(column, rows, ty, home);
         }
-        let Rows { found, made } = rows;
-        let as_it_is = made == found && self.multiples.is_empty();
+        let Rows { found, made, bound } = rows;
+        let bound = bound.filter(|_| self.pad.is_some());
+        let as_it_is = made == found && bound.is_none() && self.multiples.is_empty();
         if let Some(whole) = column.in_rows_of(found).filter(|_| as_it_is) {
             return Ok(whole);
         }
-        let row = self.row_extents(column)?;
+        let row = self.row_extents(column, bound)?;
         let bytes = row.elements().saturating_mul(made).saturating_mul(column.dtype().size());
         check_held(bytes, home.share, &format!("`{}` in one batch", self.field.name))?;
         debug_assert!(bytes <= HELD_BYTES_MAX);
@@ -177,7 +213,7 @@ impl Lane {
     fn texts(
         &self,
         column: &Column,
-        Rows { found, made }: Rows,
+        Rows { found, made, .. }: Rows,
         ty: &Type,
         home: &Home,
     ) -> Result<Column, Failure> {
@@ -201,12 +237,23 @@ impl Lane {
     }
 
     /// The extents that every row will have.
-    fn row_extents(&self, column: &Column) -> Result<Shape, Failure> {
+    fn row_extents(&self, column: &Column, bound: Option<usize>) -> Result<Shape, Failure> {
         let mut extents = match column.shape() {
             Some(shape) => *shape,
             None => self.extents_of_all(column)?,
         }
         .to_vec();
+        for (axis, extent) in extents.iter_mut().enumerate() {
+            let Some(bound) = bound.filter(|_| self.is_open(axis)) else { continue };
+            if *extent > bound {
+                let name = &self.field.name;
+                return Err(failure(format!(
+                    "`{name}` has {extent} elements along axis {axis} in one record, but its batch is padded to {bound}, the bound of \
+                     its bucket: `by` must be at least as long as each field in `pad`"
+                )));
+            }
+            *extent = bound;
+        }
         for (extent, multiple) in extents.iter_mut().zip(&self.multiples) {
             *extent = extent.next_multiple_of(*multiple);
         }

@@ -1,7 +1,7 @@
 //! What a call of `batch` asks for, checked: the same for the compiler and for the run.
 
 use super::super::{
-    arguments::{int, named, numbers, size, texts, visible, word},
+    arguments::{ROWS_MAX, int, named, numbers, size, texts, visible, word},
     scalars::element,
 };
 use plan::{Arg, DType, Extent, Field, RaggedField, Type};
@@ -27,6 +27,8 @@ pub(super) enum Tail {
 pub(super) struct Terms {
     /// Rows of a full batch; the most of them where there are `tokens`.
     pub(super) size: Option<usize>,
+    /// The same for each bucket of `bounds`, where these differ; `size` is the largest then.
+    sizes: Vec<usize>,
     pub(super) tail: Tail,
     /// How the fields that a program sees are batched.
     pub(super) lanes: Vec<Lane>,
@@ -35,6 +37,8 @@ pub(super) struct Terms {
     /// The upper ends of the intervals of `by`, rising.
     pub(super) bounds: Vec<f64>,
     pub(super) tokens: Option<usize>,
+    /// Whether rows are padded to the bound of their bucket, and no record may be beyond the last one.
+    pub(super) to_bound: bool,
     /// A mistake in the names of `pad`, `multiple` or `ragged`, for the compiler alone: fields that nobody
     /// reads are gone when it runs.
     pub(super) unknown: Option<String>,
@@ -50,6 +54,8 @@ pub(super) struct Lane {
     pub(super) multiples: Vec<usize>,
     /// Whether rows keep their lengths: the batch has them end to end, and where each begins.
     pub(super) ragged: bool,
+    /// The extent to which axes of unknown extent are padded in every batch, where it is the same for all.
+    to: Option<usize>,
 }
 
 /// A field of a batch, as it is made of the rows of a lane.
@@ -66,8 +72,8 @@ pub(super) enum Part {
 impl Terms {
     /// Reads and checks the arguments for a stream of these fields.
     pub(super) fn read(args: &[Arg], fields: &[Field], by: Option<&Type>) -> Result<Self, String> {
-        let [rows, tail, pad, _, bounds, tokens, multiple, ragged] = args else {
-            return Err("`batch` has eight parameters".to_owned());
+        let [rows, tail, pad, _, bounds, tokens, multiple, ragged, to] = args else {
+            return Err("`batch` has nine parameters".to_owned());
         };
         let tail = match word(tail) {
             "keep" => Tail::Keep,
@@ -101,17 +107,86 @@ impl Terms {
                 Err(why) => unknown = Some(why),
             }
         }
-        let terms = Self {
-            size: size(rows, "size", 1)?,
+        let sizes: Option<Vec<usize>> = match rows {
+            Arg::List(all) => {
+                all.iter().map(|it| size(it, "size", 1)).collect::<Result<_, String>>()?
+            }
+            _ => None,
+        };
+        let sizes = sizes.unwrap_or_default();
+        let mut terms = Self {
+            size: if sizes.is_empty() {
+                size(rows, "size", 1)?
+            } else {
+                sizes.iter().max().copied()
+            },
+            sizes,
             tail,
             lanes,
             by: by.cloned(),
             bounds: numbers(bounds),
             tokens: size(tokens, "tokens", 1)?,
+            to_bound: word(to) == "bound",
             unknown,
         };
         terms.check()?;
+        terms.check_buckets(pad)?;
+        if let ([bound], true) = (&terms.bounds[..], terms.to_bound) {
+            let padded = terms.lanes.iter_mut().filter(|it| it.pad.is_some());
+            padded.for_each(|it| it.to = Some(*bound as usize));
+        }
         Ok(terms)
+    }
+
+    /// Buckets that `bounds` make.
+    pub(super) fn kinds(&self) -> usize {
+        self.bounds.len() + usize::from(!self.to_bound)
+    }
+
+    /// Rows of a full batch of a bucket; the most of them where there are `tokens`.
+    pub(super) fn size_of(&self, kind: usize) -> Option<usize> {
+        self.sizes.get(kind).copied().or(self.size)
+    }
+
+    /// The extent to which rows of a bucket are padded, if not to the longest.
+    pub(super) fn bound(&self, kind: usize) -> Option<usize> {
+        self.bounds.get(kind).filter(|_| self.to_bound).map(|it| *it as usize)
+    }
+
+    /// What is said of each bucket.
+    fn check_buckets(&self, pad: &Arg) -> Result<(), String> {
+        let (n, kinds) = (self.sizes.len(), self.kinds());
+        if n > 0 && self.bounds.is_empty() {
+            return Err("`size` has a number for each bucket, so `bounds` must say which there \
+                        are: `by: len(ids), bounds: [32, 64]`"
+                .to_owned());
+        }
+        if n > 0 && n != kinds {
+            let more = if self.to_bound { "" } else { ", and one for records beyond the last" };
+            let buckets = if kinds == 1 { "bucket" } else { "buckets" };
+            return Err(format!(
+                "`size` has {n} numbers for {kinds} {buckets}: one for each of `bounds`{more}"
+            ));
+        }
+        if !self.to_bound {
+            return Ok(());
+        }
+        if self.bounds.is_empty() {
+            return Err("`to: bound` needs `bounds`, to which rows are padded: `by: len(ids), \
+                        bounds: [32, 64]`"
+                .to_owned());
+        }
+        let is_extent = |it: &f64| it.fract() == 0.0 && (0.0..=ROWS_MAX as f64).contains(it);
+        if let Some(bound) = self.bounds.iter().find(|it| !is_extent(it)) {
+            return Err(format!(
+                "`bounds` has {bound}, but `to: bound` pads to them: they must be integers in 0..{ROWS_MAX}"
+            ));
+        }
+        match named(pad)[..] {
+            [] => Err("`to: bound` pads rows, so `pad` must give the values: `pad: { ids: 0 }`"
+                .to_owned()),
+            _ => Ok(()),
+        }
     }
 
     fn check(&self) -> Result<(), String> {
@@ -169,10 +244,9 @@ impl Terms {
         if !self.sorts_alike() {
             self.lanes.iter().try_for_each(Lane::check_extents)?;
         }
+        let alike = self.tokens.is_none() && self.sizes.iter().all(|it| Some(*it) == self.size);
         let rows = match self.size {
-            Some(rows) if self.tokens.is_none() && self.tail != Tail::Keep => {
-                Extent::Known(rows as u64)
-            }
+            Some(rows) if alike && self.tail != Tail::Keep => Extent::Known(rows as u64),
             _ => Extent::Unknown,
         };
         let batched = |it: &Lane| it.batched(&rows).map(|it| it.1).collect::<Vec<_>>();
@@ -213,7 +287,7 @@ impl Lane {
                 Err(format!("`{name}` already has {MAX_RANK} axes, the maximum for a tensor"))
             }
             Type::Tensor { .. } => {
-                Ok(Self { field, pad: None, multiples: Vec::new(), ragged: false })
+                Ok(Self { field, pad: None, multiples: Vec::new(), ragged: false, to: None })
             }
             _ => Err(format!("`{name}` is `{ty}`: give it a type with `as` before `batch`")),
         }
@@ -296,6 +370,11 @@ impl Lane {
         ))
     }
 
+    /// Whether rows may differ along this axis.
+    pub(super) fn is_open(&self, axis: usize) -> bool {
+        !matches!(self.shape().get(axis), Some(Extent::Known(_)))
+    }
+
     fn shape(&self) -> &[Extent] {
         self.field.ty.shape().unwrap_or_default()
     }
@@ -364,7 +443,9 @@ impl Lane {
         let extent = |(axis, it): (usize, &Extent)| match it {
             Extent::Known(n) => Extent::Known(n.next_multiple_of(multiple(axis))),
             Extent::Named(name) if self.pad.is_none() => Extent::Named(name.clone()),
-            _ => Extent::Unknown,
+            _ => self.to.map_or(Extent::Unknown, |it| {
+                Extent::Known((it as u64).next_multiple_of(multiple(axis)))
+            }),
         };
         let inner = self.shape().iter().enumerate().map(extent);
         let shape = [rows.clone()].into_iter().chain(inner).collect();

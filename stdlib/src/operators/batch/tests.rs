@@ -1,10 +1,12 @@
+mod boundaries;
+
 use super::super::{model::*, order::lineage};
 use super::*;
 use std::slice::from_ref;
 
 /// The arguments of a call; left out where not said.
 fn args(said: &[(usize, Arg)]) -> Vec<Arg> {
-    let mut all = vec![Arg::None; 8];
+    let mut all = vec![Arg::None; 9];
     all[1] = Arg::Word("drop".to_owned());
     for (at, arg) in said {
         all[*at] = arg.clone();

@@ -1,10 +1,10 @@
-//! Several fields packed together: steps of the last programs.
+//! Several fields packed together, batches padded to the bounds of their buckets: steps of the last programs.
 
 use super::{Growing, Offer, Step};
 use crate::random::program::Writer;
 
 /// Kinds of steps that only these programs have.
-pub(crate) const PACKS: &[Step] = &[several];
+pub(crate) const PACKS: &[Step] = &[several, several, bounded];
 
 /// `pack` of two fields, each with its length.
 fn several(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
@@ -39,4 +39,27 @@ fn several(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     }
     let records = (growing.records / 2).max(1);
     Some(Offer { text, records, indexed: false, batches: 0 })
+}
+
+/// `batch` whose rows are as long as the bounds of their buckets, of which each may have its own size.
+fn bounded(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    if growing.batches > 0 {
+        return None;
+    }
+    let (row, x) = (writer.name("v"), writer.values(&growing.fields).base());
+    let made = format!("map {{ {row}: arange(({x} % 9 + 9) % 9) }}");
+    let size = *writer.dice.pick(&["[5, 2]", "4", "[1, 3]", "tokens: 20"]);
+    let tail = match size {
+        "tokens: 20" => "",
+        _ => *writer.dice.pick(&["", ", tail: drop", ", tail: keep", ", tail: mask"]),
+    };
+    let to = *writer.dice.pick(&[
+        "bounds: [3, 8], to: bound",
+        "bounds: [2, 11], to: bound",
+        "bounds: [8]",
+    ]);
+    let text =
+        format!("{made}\n    |> batch({size}{tail}, by: len({row}), {to}, pad: {{ {row}: -1 }})");
+    let records = growing.records / 3 + 1;
+    Some(Offer { text, records, indexed: false, batches: growing.batches + 1 })
 }
