@@ -7,6 +7,7 @@
 //! | `bounds.rs` | where a piece can be cut once more |
 //! | `merges.rs` | how the bytes of a piece become tokens |
 //! | `ids.rs` | the ids of a text while they become more |
+//! | `offsets.rs` | which tokens a part of a text is in |
 //! | `words.rs` | the tokens of short pieces that a thread has seen lately |
 
 mod bounds;
@@ -14,6 +15,8 @@ mod classes;
 mod ids;
 mod merges;
 mod model;
+#[cfg(feature = "chat")]
+mod offsets;
 mod split;
 mod words;
 
@@ -27,6 +30,7 @@ use plan::File;
 use std::{
     borrow::Cow,
     cell::RefCell,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -81,6 +85,13 @@ pub(crate) struct Encoding {
     pub(crate) specials: bool,
     /// Tokens, at the most.
     pub(crate) most: usize,
+}
+
+/// A part of a text that became tokens alone, and which of the tokens these are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) text: Range<usize>,
+    pub(crate) ids: Range<usize>,
 }
 
 /// A piece that is too long to be merged: its bytes.
@@ -157,14 +168,32 @@ impl Tokenizer {
     /// # Errors
     /// A piece of it is too long.
     pub(crate) fn encode(&self, text: &str, how: &Encoding, to: &mut Ids) -> Result<(), TooLong> {
+        self.encode_parts(text, how, to, |_| {})
+    }
+
+    /// The same; `each` is told of the parts of the text that become tokens alone, in order: special tokens, and what
+    /// stands between them.
+    ///
+    /// # Errors
+    /// A piece of it is too long.
+    pub(crate) fn encode_parts(
+        &self,
+        text: &str,
+        how: &Encoding,
+        to: &mut Ids,
+        mut each: impl FnMut(Part),
+    ) -> Result<(), TooLong> {
         let limit = to.len().saturating_add(how.most);
         KNOWN.with_borrow_mut(|known| {
             let words = words_of(known, self.number);
             let mut done = 0;
             if how.specials {
                 for found in self.finder.find_iter(text) {
+                    let first = to.len();
                     self.encode_plain(&text[done..found.start()], how, (words, limit), to)?;
+                    each(Part { text: done..found.start(), ids: first..to.len() });
                     to.push(self.specials[found.pattern()].id);
+                    each(Part { text: found.range(), ids: to.len() - 1..to.len() });
                     done = found.end();
                     if to.len() >= limit {
                         break;
@@ -172,7 +201,9 @@ impl Tokenizer {
                 }
             }
             if to.len() < limit {
+                let first = to.len();
                 self.encode_plain(&text[done..], how, (words, limit), to)?;
+                each(Part { text: done..text.len(), ids: first..to.len() });
             }
             to.truncate(limit);
             Ok(())

@@ -76,7 +76,7 @@ pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
 /// Functions that only steps of their own call: see [`super::program::TOKENS`].
-const OF_STEPS: [&str; 4] = ["detokenize", "token_id", "tokenize", "vocabulary_size"];
+const OF_STEPS: [&str; 5] = ["chat", "detokenize", "token_id", "tokenize", "vocabulary_size"];
 
 /// All functions of the library that any program may call.
 pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {

@@ -118,6 +118,8 @@ const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of",
 const BESIDE: u64 = 2416;
 /// From this number on, they tokenize texts.
 pub(super) const TOKENS: u64 = 2480;
+/// These make tokens of chats.
+pub(super) const CHATS: Range<u64> = 2600..2620;
 /// What they read, and about how many records it has.
 const BESIDE_SOURCES: [(&str, usize); 8] = [
     ("csv(\"{data}/tables/*.csv\", missing: { age: skip })", 22),
@@ -158,7 +160,9 @@ impl Writer<'_> {
         growing.joined = self.draft.streams.len() > 1;
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
-        if self.number >= TOKENS {
+        if CHATS.contains(&self.number) {
+            steps::grow(self, &mut growing, steps::CHATS);
+        } else if self.number >= TOKENS {
             steps::grow(self, &mut growing, steps::TOKENS);
         }
         for _ in 0..2 + self.dice.below(7) {

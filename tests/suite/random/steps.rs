@@ -1,9 +1,10 @@
 //! Random steps of a stream.
 
+mod chats;
 mod series;
 mod tokens;
 
-pub(crate) use self::{series::LATER, tokens::TOKENS};
+pub(crate) use self::{chats::CHATS, series::LATER, tokens::TOKENS};
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 

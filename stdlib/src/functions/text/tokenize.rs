@@ -115,7 +115,7 @@ fn negative(most: i64) -> Fault {
     Fault::new("size", format!("`most` must not be negative, found {most}"))
 }
 
-fn too_long(TooLong(bytes): TooLong) -> Fault {
+pub(super) fn too_long(TooLong(bytes): TooLong) -> Fault {
     let shown = plan::shown_bytes(bytes as u64);
     Fault::new("too-long", format!("a single word of {shown} cannot be split into tokens"))
 }

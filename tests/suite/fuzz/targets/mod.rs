@@ -6,6 +6,7 @@
 
 mod boxes;
 mod cache;
+mod chats;
 mod choices;
 mod columns;
 mod corpus;
@@ -26,6 +27,7 @@ mod texts;
 
 pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
+pub(crate) use chats::chats;
 pub(crate) use choices::{classes, host, lock, machine, profile};
 pub(crate) use columns::{arrow, hdf5, mds, npz, parquet};
 pub(crate) use corpus::documents;
@@ -83,6 +85,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 36] = [
     ("classes", classes, choices::lists),
     ("keys", keys, keys::tables),
     ("models", models, models::files),
+    ("chats", chats, chats::files),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
