@@ -1,7 +1,8 @@
 //! Makes natural-looking labelled JPEGs, so that nothing need be downloaded.
 //!
-//! Four sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
-//! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]).
+//! Five sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
+//! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]); chats with a
+//! tokenizer ([`chats()`]).
 //!
 //! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
 //! Sizes, samplings, bits and Huffman symbols a pixel are distributed as in ImageNet, so that
@@ -10,9 +11,11 @@
 //! [`parse`] and [`cached`] serve sources that name a set instead of files.
 
 mod boxes;
+mod bpe;
 mod camera;
 mod canvas;
 mod chance;
+mod chats;
 mod encode;
 mod noise;
 mod parquet;
@@ -25,6 +28,7 @@ mod tables;
 mod tar;
 
 pub use boxes::{Boxes, boxes};
+pub use chats::{Chats, chats};
 pub use request::{Kind, Request, cached, parse};
 pub use set::{Error, Images, Summary, images};
 pub use shards::{Shards, shards};

@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::set::{COUNT_MAX, Images, is_made, manifest};
-use crate::{Boxes, Error, Shards, Summary, Tables, VERSION, boxes, images, shards, tables};
+use crate::{
+    Boxes, Chats, Error, Shards, Summary, Tables, VERSION, boxes, chats, images, shards, tables,
+};
 
 /// A set that a program asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// What it is of.
     pub kind: Kind,
-    /// How many pictures, or rides.
+    /// How many pictures, rides or chats.
     pub count: u64,
     /// Which set of that size.
     pub seed: u64,
@@ -27,15 +29,18 @@ pub enum Kind {
     Boxes,
     /// Rides, and the load of meters, in Parquet files.
     Tables,
+    /// Chats, and a tokenizer.
+    Chats,
 }
 
 /// What is known of each kind: its name, how many pictures or rides there are unless it is said, and the files that are meant
 /// where only the set is named.
-const KINDS: [(Kind, &str, u64, &str); 4] = [
+const KINDS: [(Kind, &str, u64, &str); 5] = [
     (Kind::Images, "images", 1000, "/**/*.jpg"),
     (Kind::Shards, "shards", 256, "/*.tar"),
     (Kind::Boxes, "boxes", 256, "/images/*.jpg"),
     (Kind::Tables, "tables", 100_000, "/rides/*.parquet"),
+    (Kind::Chats, "chats", 4_000, "/*.jsonl"),
 ];
 
 impl Request {
@@ -62,12 +67,17 @@ impl Request {
             Kind::Shards => shards(&Shards { folder, count, seed }, progress),
             Kind::Boxes => boxes(&Boxes { folder, count, seed }, progress),
             Kind::Tables => tables(&Tables { folder, count, seed }, progress),
+            Kind::Chats => chats(&Chats { folder, count, seed }, progress),
         }
     }
 
     /// What is counted, for people.
     pub fn things(&self) -> &'static str {
-        if self.kind == Kind::Tables { "rides" } else { "images" }
+        match self.kind {
+            Kind::Tables => "rides",
+            Kind::Chats => "chats",
+            _ => "images",
+        }
     }
 
     /// Whether the complete set is there; makes nothing.
@@ -82,6 +92,7 @@ impl Request {
             Kind::Tables => {
                 crate::tables::manifest(&Tables { folder: folder.clone(), count, seed })
             }
+            Kind::Chats => crate::chats::manifest(&Chats { folder: folder.clone(), count, seed }),
         };
         is_made(&folder, &manifest)
     }
@@ -157,6 +168,7 @@ mod tests {
         assert_eq!(read("sample:shards?seed=7"), Ok("shards-v1-256-7".into()));
         assert_eq!(read("sample:tables"), Ok("tables-v1-100000-0".into()));
         assert_eq!(read("sample:boxes?count=9"), Ok("boxes-v1-9-0".into()));
+        assert_eq!(read("sample:chats"), Ok("chats-v1-4000-0".into()));
         for (text, says) in [
             ("sample:sounds", "unknown sample set `sounds`; there are `sample:images`"),
             ("sample:images?count=0", "`count=0` is not an integer from 1"),

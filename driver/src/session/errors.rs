@@ -43,7 +43,8 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
            generates on first use, in the user's cache folder. `count` is the number of images, \
            `seed` selects them; both are optional. `sample:shards` are images in WebDataset shards, with captions in Parquet \
            files beside them; `sample:boxes/images` are images, with their boxes in `sample:boxes/annotations.json`; `sample:tables` are taxi rides \
-           in Parquet files, with the hourly load of meters in `sample:tables/load.parquet`.\n\n\
+           in Parquet files, with the hourly load of meters in `sample:tables/load.parquet`; `sample:chats` are chats in JSON Lines files, with a \
+           tokenizer in `sample:chats/tokenizer.json`.\n\n\
            Wrong:\n\n\
                pipeline p = files(\"sample:images?size=100\")\n\n\
            Right:\n\n\
