@@ -1,8 +1,8 @@
 //! Makes natural-looking labelled JPEGs, tables and texts, so that nothing need be downloaded.
 //!
-//! Five sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
+//! Six sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
 //! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]); documents in several
-//! scripts, code, books, pages and pairs of sentences ([`texts()`]).
+//! scripts, code, books, pages and pairs of sentences ([`texts()`]); chats with a tokenizer ([`chats()`]).
 //!
 //! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
 //! Sizes, samplings, bits and Huffman symbols a pixel are distributed as in ImageNet, so that
@@ -15,6 +15,7 @@ mod bpe;
 mod camera;
 mod canvas;
 mod chance;
+mod chats;
 mod encode;
 mod noise;
 mod parquet;
@@ -29,6 +30,7 @@ mod text;
 mod words;
 
 pub use boxes::{Boxes, boxes};
+pub use chats::{Chats, chats};
 pub use request::{Kind, Request, cached, parse};
 pub use set::{Error, Images, Summary, images};
 pub use shards::{Shards, shards};

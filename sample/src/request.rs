@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::set::{COUNT_MAX, Images, is_made, manifest};
 use crate::{
-    Boxes, Error, Shards, Summary, Tables, Texts, VERSION, boxes, images, shards, tables, texts,
+    Boxes, Chats, Error, Shards, Summary, Tables, Texts, VERSION, boxes, chats, images, shards,
+    tables, texts,
 };
 
 /// A set that a program asks for.
@@ -12,7 +13,7 @@ use crate::{
 pub struct Request {
     /// What it is of.
     pub kind: Kind,
-    /// How many pictures, rides or documents.
+    /// How many pictures, rides, documents or chats.
     pub count: u64,
     /// Which set of that size.
     pub seed: u64,
@@ -31,16 +32,19 @@ pub enum Kind {
     Tables,
     /// Documents, code, books, pages and pairs of sentences.
     Text,
+    /// Chats, and a tokenizer.
+    Chats,
 }
 
 /// What is known of each kind: its name, how many pictures, rides or documents there are unless it is said, and the files that are meant
 /// where only the set is named.
-const KINDS: [(Kind, &str, u64, &str); 5] = [
+const KINDS: [(Kind, &str, u64, &str); 6] = [
     (Kind::Images, "images", 1000, "/**/*.jpg"),
     (Kind::Shards, "shards", 256, "/*.tar"),
     (Kind::Boxes, "boxes", 256, "/images/*.jpg"),
     (Kind::Tables, "tables", 100_000, "/rides/*.parquet"),
     (Kind::Text, "text", 10_000, "/web/*.jsonl"),
+    (Kind::Chats, "chats", 4_000, "/*.jsonl"),
 ];
 
 impl Request {
@@ -68,6 +72,7 @@ impl Request {
             Kind::Boxes => boxes(&Boxes { folder, count, seed }, progress),
             Kind::Tables => tables(&Tables { folder, count, seed }, progress),
             Kind::Text => texts(&Texts { folder, count, seed }, progress),
+            Kind::Chats => chats(&Chats { folder, count, seed }, progress),
         }
     }
 
@@ -76,6 +81,7 @@ impl Request {
         match self.kind {
             Kind::Tables => "rides",
             Kind::Text => "documents",
+            Kind::Chats => "chats",
             Kind::Images | Kind::Shards | Kind::Boxes => "images",
         }
     }
@@ -93,6 +99,7 @@ impl Request {
                 crate::tables::manifest(&Tables { folder: folder.clone(), count, seed })
             }
             Kind::Text => crate::text::manifest(&Texts { folder: folder.clone(), count, seed }),
+            Kind::Chats => crate::chats::manifest(&Chats { folder: folder.clone(), count, seed }),
         };
         is_made(&folder, &manifest)
     }
@@ -169,6 +176,7 @@ mod tests {
         assert_eq!(read("sample:tables"), Ok("tables-v1-100000-0".into()));
         assert_eq!(read("sample:text"), Ok("text-v1-10000-0".into()));
         assert_eq!(read("sample:boxes?count=9"), Ok("boxes-v1-9-0".into()));
+        assert_eq!(read("sample:chats"), Ok("chats-v1-4000-0".into()));
         for (text, says) in [
             ("sample:sounds", "unknown sample set `sounds`; there are `sample:images`"),
             ("sample:images?count=0", "`count=0` is not an integer from 1"),

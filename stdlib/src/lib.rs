@@ -6,6 +6,8 @@
 //! from it: the checks of the compiler, the reference, the editor's word lists, and the runs
 //! of its examples. What can be said in the language is said there: `pipe/*.pipe`.
 
+#[cfg(feature = "chat")]
+mod chats;
 mod declare;
 pub mod formats;
 mod functions;
@@ -112,6 +114,11 @@ static LATER: &[(&str, &str)] = &[
     absent!("npz", "NPZ files"),
     #[cfg(not(feature = "tables"))]
     absent!("parquet", "Parquet files"),
+    #[cfg(not(feature = "chat"))]
+    (
+        "chat",
+        "`chat` makes tokens of the messages of a chat; this `pipec` was built without: build it with `--features full`",
+    ),
     (
         "decode_audio",
         "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it is planned with the audio library",

@@ -12,6 +12,7 @@
 //! | `wordpiece.rs` | WordPiece, as of BERT |
 //! | `library.rs` | kinds of `tokenizer.json` that are none of these |
 //! | `ids.rs` | the ids of a text while they become more |
+//! | `offsets.rs` | which tokens a part of a text is in |
 //! | `words.rs` | the tokens of short pieces that a thread has seen lately |
 
 mod bounds;
@@ -24,6 +25,8 @@ mod ids;
 mod library;
 mod merges;
 mod model;
+#[cfg(feature = "chat")]
+mod offsets;
 mod sentencepiece;
 mod split;
 mod trie;
@@ -38,9 +41,12 @@ use bytes::Bytes;
 use classes::{CLASSES, WORD};
 use plan::File;
 use sentencepiece::SentencePiece;
+#[cfg(feature = "chat")]
+use std::borrow::Cow;
 use std::{
     cell::RefCell,
     collections::HashMap,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -149,6 +155,13 @@ pub(crate) enum Failed {
     Refused(String),
 }
 
+/// A part of a text that became tokens alone, and which of the tokens these are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) text: Range<usize>,
+    pub(crate) ids: Range<usize>,
+}
+
 thread_local! {
     /// What this thread remembers of each model; the last one that it used comes first.
     static KNOWN: RefCell<Vec<(u64, Words)>> = const { RefCell::new(Vec::new()) };
@@ -247,6 +260,21 @@ impl Tokenizer {
     /// # Errors
     /// The text has no tokens.
     pub(crate) fn encode(&self, text: &str, how: &Encoding, to: &mut Ids) -> Result<(), Failed> {
+        self.encode_parts(text, how, to, |_| {})
+    }
+
+    /// The same; `each` is told of the parts of the text that become tokens alone, in order: special tokens, and what
+    /// stands between them.
+    ///
+    /// # Errors
+    /// The text has no tokens.
+    pub(crate) fn encode_parts(
+        &self,
+        text: &str,
+        how: &Encoding,
+        to: &mut Ids,
+        mut each: impl FnMut(Part),
+    ) -> Result<(), Failed> {
         let limit = to.len().saturating_add(how.most);
         KNOWN.with_borrow_mut(|known| {
             let words = words_of(known, self.number);
@@ -264,9 +292,12 @@ impl Tokenizer {
                     let taken = taken.filter(|_| how.specials || special.is_always);
                     let Some((begin, end)) = taken else { continue };
                     if done < begin {
+                        let first = to.len();
                         self.encode_plain(&text[done..begin], how, (words, limit), to)?;
+                        each(Part { text: done..begin, ids: first..to.len() });
                     }
                     to.push(special.id);
+                    each(Part { text: begin..end, ids: to.len() - 1..to.len() });
                     done = end;
                     if to.len() >= limit {
                         break;
@@ -274,11 +305,30 @@ impl Tokenizer {
                 }
             }
             if to.len() < limit {
+                let first = to.len();
                 self.encode_plain(&text[done..], how, (words, limit), to)?;
+                each(Part { text: done..text.len(), ids: first..to.len() });
             }
             to.truncate(limit);
             Ok(())
         })
+    }
+
+    /// What a token of byte-level BPE is.
+    #[cfg(feature = "chat")]
+    pub(crate) fn bytes(&self, id: u32) -> Option<&[u8]> {
+        let special = || self.specials.iter().find(|it| it.id == id).map(|it| it.text.as_bytes());
+        let Kind::Bytes(bytes) = &self.kind else { return special() };
+        bytes.vocabulary.bytes(id).or_else(special)
+    }
+
+    /// A text as byte-level BPE splits it.
+    #[cfg(feature = "chat")]
+    fn composed<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match &self.kind {
+            Kind::Bytes(it) => it.composed(text),
+            _ => Cow::Borrowed(text),
+        }
     }
 
     /// Appends the tokens of a text, where merges are dropped at random: `drops` is asked of each. Special tokens are text.

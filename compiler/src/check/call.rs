@@ -369,7 +369,7 @@ impl<'a> Checker<'a> {
             return self.call_intrinsic(intrinsic, &given, call, env);
         }
         let place = self.place(&call.name, env);
-        match self.library_args(found, &given, env) {
+        match self.library_args(found, &given, call.span, env) {
             Some(args) => self.apply(found, args, call.span, place),
             None => Val::Broken,
         }
@@ -454,6 +454,7 @@ impl<'a> Checker<'a> {
         &mut self,
         found: &Function,
         given: &[Option<Given<'_>>],
+        at: Span,
         env: &mut Env<'_>,
     ) -> Option<Vec<Arg>> {
         let formals = &found.signature.formals;
@@ -461,7 +462,7 @@ impl<'a> Checker<'a> {
         let mut fine = true;
         for (formal, given) in formals.iter().zip(given) {
             let arg = match given {
-                None => self.absent(formal, formals, &args),
+                None => self.absent(formal, (formals, &args), at),
                 Some(Given::Value(val, at)) => self.fit(formal, val, *at),
                 Some(Given::Written(expr)) => {
                     let val = self.param_value(formal, expr, env);
@@ -481,13 +482,13 @@ impl<'a> Checker<'a> {
     fn absent(
         &mut self,
         formal: &ast::Formal,
-        formals: &[ast::Formal],
-        args: &[Arg],
+        others: (&[ast::Formal], &[Arg]),
+        at: Span,
     ) -> Option<Arg> {
         if let Kind::Sources = kind(formal.type_.as_ref()) {
             return Some(Arg::Sources(self.sources_of(self.input)));
         }
-        self.default_arg(formal, formals, args)
+        self.default_arg(formal, others, at)
     }
 
     /// A call that the checker makes itself; arguments that are left out have their defaults.
@@ -497,7 +498,7 @@ impl<'a> Checker<'a> {
         };
         let formals = &found.signature.formals;
         while args.len() < formals.len() {
-            let Some(arg) = self.absent(&formals[args.len()], formals, &args) else {
+            let Some(arg) = self.absent(&formals[args.len()], (formals, &args), at) else {
                 return Val::Broken;
             };
             args.push(arg);

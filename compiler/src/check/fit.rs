@@ -6,7 +6,7 @@ use crate::{
     errors::check as errors,
 };
 use plan::{Arg, DType, ExprId, Extent, File, Span, Type, Untyped};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 /// What the variables of a signature stand for in one call.
 #[derive(Default)]
@@ -215,6 +215,22 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The file of this name in the folder of the first file among `args`, if it is there: what a parameter for a file
+    /// has as its default, `config: file = "config.json"`, is left out where there is none.
+    fn file_beside(&mut self, name: &str, args: &[Arg], at: Span) -> Option<Arg> {
+        let first = args.iter().find_map(|it| if let Arg::File(it) = it { Some(it) } else { None });
+        // Where the first one was not read, nothing is run.
+        let Some(first) = first.filter(|it| it.bytes().is_some()) else { return Some(Arg::None) };
+        let path = Path::new(first.path()).with_file_name(name).display().to_string();
+        match self.request.inputs.file_if_there(&path) {
+            Ok(found) => Some(found.map_or(Arg::None, Arg::File)),
+            Err(InputError::File(why) | InputError::Argument(why)) => {
+                self.report(errors::input_unreadable(&why, at));
+                None
+            }
+        }
+    }
+
     fn is_number(&self, id: ExprId) -> bool {
         let ty = self.ty(id);
         let number = ty.dtype().is_some_and(|it| it.is_float() || it.is_int());
@@ -272,12 +288,12 @@ impl<'a> Checker<'a> {
         self.fit(formal, val, at)
     }
 
-    /// The default of a parameter.
+    /// The default of a parameter, in a call that stands `at` a place.
     pub(super) fn default_arg(
         &mut self,
         formal: &ast::Formal,
-        formals: &[ast::Formal],
-        args: &[Arg],
+        (formals, args): (&[ast::Formal], &[Arg]),
+        at: Span,
     ) -> Option<Arg> {
         let Some(default) = &formal.default else { return Some(Arg::None) };
         if let ast::ExprKind::Name(name) = &default.kind {
@@ -293,6 +309,9 @@ impl<'a> Checker<'a> {
             }
         }
         let val = self.value(default, &mut Env::new(default.span.file, 0, ""));
+        if let (Kind::File, Val::Known(Known::Text(name))) = (kind(formal.type_.as_ref()), &val) {
+            return self.file_beside(name, args, at);
+        }
         self.fit(formal, &val, default.span)
     }
 }

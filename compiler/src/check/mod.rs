@@ -82,6 +82,14 @@ pub trait Inputs {
         Ok(None)
     }
 
+    /// The same of a file that may be missing; none also where it is.
+    ///
+    /// # Errors
+    /// A sentence about the file that is there and could not be read, and what to do.
+    fn file_if_there(&self, _path: &str) -> Result<Option<File>, InputError> {
+        Ok(None)
+    }
+
     /// The names in a file, one on each line; none where nobody looks at files.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ impl Checker<'_> {
             return Val::Broken;
         };
         let (args, graph) =
-            self.in_graph(None, |it| it.operator_args(found, &given, (env, None), 0));
+            self.in_graph(None, |it| it.operator_args(found, &given, (env, None, call.span), 0));
         let Some(args) = args else { return Val::Broken };
         let name = found.entry.name();
         let is_read = |it: &str| self.request.inputs.reads_store(it);

@@ -265,8 +265,9 @@ impl<'a> Checker<'a> {
         // Arguments of the record are of the first stream, unless there is a list of them.
         let is_first = formals.first().is_some_and(is_one_stream);
         let input = inputs.first().copied().filter(|_| is_first || inputs.len() == 1);
-        let (args, graph) =
-            self.in_graph(input, |it| it.operator_args(found, &given, (env, input), n_inputs));
+        let (args, graph) = self.in_graph(input, |it| {
+            it.operator_args(found, &given, (env, input, call.span), n_inputs)
+        });
         let Some(args) = args else { return Val::Broken };
         self.finish_operator(found, call, (inputs, names, args, graph), env)
     }
@@ -387,7 +388,7 @@ impl<'a> Checker<'a> {
         &mut self,
         found: &Function,
         given: &[Option<Given<'_>>],
-        (env, input): (&mut Env<'_>, Option<OpId>),
+        (env, input, at): (&mut Env<'_>, Option<OpId>, Span),
         n_inputs: usize,
     ) -> Option<Vec<Arg>> {
         let formals = &found.signature.formals;
@@ -395,7 +396,7 @@ impl<'a> Checker<'a> {
         let mut fine = true;
         for (formal, given) in formals.iter().zip(given).skip(n_inputs) {
             let arg = match (given, input) {
-                (None, _) => self.default_arg(formal, &formals[n_inputs..], &args),
+                (None, _) => self.default_arg(formal, (&formals[n_inputs..], &args), at),
                 (Some(Given::Value(val, at)), _) => self.fit_known(formal, val, *at),
                 (Some(Given::Written(expr)), Some(input)) if formal.each => {
                     self.each_arg(expr, (input, found.entry), env)

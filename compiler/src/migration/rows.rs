@@ -256,6 +256,8 @@ rows! {
     Name, "HF transformers", ["batch_decode" "convert_ids_to_tokens" "decode_batch"], Renamed("detokenize"), "`detokenize` gives the text of ids";
     Name, "HF transformers", ["convert_tokens_to_ids" "eos_token_id" "pad_token_id" "bos_token_id" "encode_single_token"], Told,
         "`token_id` gives the id of a token, known when the program is compiled, as constants are";
+    Name, "HF transformers, TRL, torchtune", ["apply_chat_template" "return_assistant_tokens_mask" "get_chat_template" "SFTTrainer" "assistant_only_loss" "completion_only_loss" "DataCollatorForCompletionOnlyLM" "maybe_apply_chat_template" "train_on_responses_only"], Told,
+        "`chat` gives the ids of messages and which of them count for the loss, as the template of the model says";
     Name, "Grain, TRL, T5X", ["ConcatThenSplitIterDataset" "ConcatThenSplit" "FirstFitPackIterDataset" "BestFitPackIterDataset" "ConstantLengthDataset" "pack_dataset" "trim_and_pack_dataset" "group_texts"], Told,
         "`pack` fills sequences of one length, end to end or with whole records";
 
@@ -334,6 +336,9 @@ rows! {
     ArgumentOf("pack"), "Grain", ["num_packing_bins"], Renamed("bins"), "`bins: 64` is the number of sequences that are filled at the same time";
     ArgumentOf("batch"), "fairseq", ["max_tokens"], Renamed("tokens"), "`tokens: 8192` limits the tokens of a batch";
     ArgumentOf("batch"), "PyTorch", ["shuffle" "sampler" "batch_sampler"], Told, "use a separate step: `|> shuffle |> batch(32)`";
+    ArgumentOf("chat"), "HF transformers", ["add_generation_prompt"], Renamed("prompt"), "`prompt: true` ends the text with what stands before an answer";
+    ArgumentOf("chat"), "HF transformers", ["chat_template"], Renamed("template"), "`template` is the path of a file with the template in Jinja";
+    ArgumentOf("chat"), "HF transformers", ["tokenizer"], Renamed("model"), "`model` is the path of a `tokenizer.json`";
     ArgumentOf("shuffle"), "tf.data, HF datasets", ["buffer_size" "shuffle_buffer" "buffer" "initial_fill" "bufsize"], Renamed("window"),
         "`|> shuffle` needs no buffer; `window: 1000` is for streams without an index";
     ArgumentOf("shuffle"), "tf.data", ["reshuffle_each_iteration"], Gone, "each epoch has its own order: remove it";

@@ -228,7 +228,10 @@ fn is_known(kind: &Kind<'_>, arg: &Arg, record: Record<'_>) -> Result<bool, Stri
 
 fn may_be_absent(formal: &ast::Formal) -> bool {
     let is_none = |it: &ast::Expr| matches!(&it.kind, ast::ExprKind::Name(name) if name == "none");
-    formal.optional || formal.each || formal.default.as_ref().is_some_and(is_none)
+    // A file beside another one may not be there.
+    let is_file = matches!(kind(formal.type_.as_ref()), Kind::File);
+    let default = formal.default.as_ref();
+    formal.optional || formal.each || default.is_some_and(|it| is_file || is_none(it))
 }
 
 fn type_of(id: ExprId, record: Record<'_>) -> Result<&Type, String> {

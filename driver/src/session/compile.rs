@@ -353,6 +353,10 @@ impl Inputs for Probe<'_> {
         self.files.read(path)
     }
 
+    fn file_if_there(&self, path: &str) -> Result<Option<File>, InputError> {
+        self.files.read_if_there(path)
+    }
+
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
         let is_near = self.files.may_look_at(&[Arg::Text(path.to_owned())]);
         let names = is_near.then(|| classes::names(path)).transpose()?;

@@ -44,7 +44,8 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
            `seed` selects them; both are optional. `sample:shards` are images in WebDataset shards, with captions in Parquet \
            files beside them; `sample:boxes/images` are images, with their boxes in `sample:boxes/annotations.json`; `sample:tables` are taxi rides \
            in Parquet files, with the hourly load of meters in `sample:tables/load.parquet`; `sample:text` are documents in JSON Lines, with code, books, \
-           HTML pages and pairs of sentences in folders beside them (`sample:text/books/*.parquet`).\n\n\
+           HTML pages and pairs of sentences in folders beside them (`sample:text/books/*.parquet`); `sample:chats` are chats in JSON Lines files, with a \
+           tokenizer in `sample:chats/tokenizer.json`.\n\n\
            Wrong:\n\n\
                pipeline p = files(\"sample:images?size=100\")\n\n\
            Right:\n\n\

@@ -1,10 +1,11 @@
 //! The files that arguments of a program name: read whole when it is compiled, since their contents are part of it.
 
-use crate::session::stores;
+use crate::session::{samples, stores};
 use compiler::InputError;
 use plan::{Arg, File, shown_bytes};
 use runtime::storage::{self, Kind, Stat};
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     io,
     path::Path,
@@ -33,18 +34,18 @@ impl Files {
         !(self.is_near && stores::names_store(args))
     }
 
-    /// The file at a path; none where it is not looked at.
+    /// The file at a path; none where it is not looked at. A sample set is made now.
     ///
     /// # Errors
     /// It is not there, too large, no file, or cannot be read.
     pub fn read(&self, path: &str) -> Result<Option<File>, InputError> {
-        let at = Path::new(path);
-        let storage = storage::of(at);
+        let at = place(path)?;
+        let storage = storage::of(&at);
         if self.is_near && storage.access().is_some() {
             return Ok(None);
         }
         let failed = |error: io::Error| InputError::File(unreadable(path, &error));
-        let found = storage.stat(at).map_err(failed)?;
+        let found = storage.stat(&at).map_err(failed)?;
         if let Some(known) = self.known(path, &found) {
             return Ok(Some(known));
         }
@@ -55,7 +56,7 @@ impl Files {
             Kind::Folder => return refused("is a folder, but the path of a file is needed".into()),
             _ => return refused("is not a regular file".into()),
         }
-        let object = storage.open(at, &mut || ()).map_err(failed)?;
+        let object = storage.open(&at, &mut || ()).map_err(failed)?;
         let found = object.stat().map_err(failed)?;
         if found.bytes > File::BYTES_MAX {
             let (bytes, most) = (shown_bytes(found.bytes), shown_bytes(File::BYTES_MAX));
@@ -74,6 +75,22 @@ impl Files {
         Ok(Some(file))
     }
 
+    /// The same of a file that may be missing; none also where it is.
+    ///
+    /// # Errors
+    /// It is there, and too large, no file, or cannot be read.
+    pub fn read_if_there(&self, path: &str) -> Result<Option<File>, InputError> {
+        let at = place(path)?;
+        let storage = storage::of(&at);
+        if self.is_near && storage.access().is_some() {
+            return Ok(None);
+        }
+        match storage.stat(&at) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => self.read(path),
+        }
+    }
+
     fn known(&self, path: &str, found: &Stat) -> Option<File> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(path).filter(|it| it.0 == *found).map(|it| it.1.clone())
@@ -86,6 +103,14 @@ impl Files {
             known.clear();
         }
         known.insert(path.to_owned(), (found, file.clone()));
+    }
+}
+
+/// Where the file of a path lies: that of a sample set in its folder, which is made now.
+fn place(path: &str) -> Result<Cow<'_, Path>, InputError> {
+    match samples::file(path) {
+        None => Ok(Cow::Borrowed(Path::new(path))),
+        Some(made) => made.map(Cow::Owned).map_err(|it| InputError::File(it.to_string())),
     }
 }
 

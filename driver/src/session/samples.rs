@@ -68,6 +68,13 @@ pub(crate) fn resolve_args(
     })
 }
 
+/// The file of a set that a path names, in its folder, where the set is made first; none where the path names no set.
+pub(crate) fn file(path: &str) -> Option<Result<PathBuf, Failure>> {
+    let (request, within) = split(path)?;
+    let folder = request.map_err(Failure::Program).and_then(|it| make(&it, &mut |_| ()));
+    Some(folder.map(|it| it.join(within.trim_start_matches('/'))))
+}
+
 /// Whether all sets that the program's sources name are made already.
 pub(crate) fn are_there(program: &Program) -> bool {
     let mut all = true;

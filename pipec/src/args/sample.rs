@@ -48,6 +48,14 @@ Examples:
 
 A program can also name a data set itself, `jsonl(\"sample:text\")`.")]
     Text(SampleArgs),
+    /// Generate chats in JSON Lines, with a tokenizer and its template.
+    #[command(after_help = "\
+Examples:
+  pipec sample chats chats/
+  pipec run examples/sft.pipe --set data=chats --set model=chats
+
+A program can also name a data set itself, `jsonl(\"sample:chats\")`.")]
+    Chats(SampleArgs),
 }
 
 /// `sample images` and so on.
@@ -56,7 +64,8 @@ pub(crate) struct SampleArgs {
     /// Folder to write to.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Number of images [default: 1000; of `shards` and `boxes`: 256], of rides [default: 100000], or of documents [default: 10000].
+    /// Number of images [default: 1000; of `shards` and `boxes`: 256], of rides [default: 100000], of documents [default: 10000],
+    /// or of chats [default: 4000].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 1000))]
     pub(crate) count: Option<u64>,
     /// Random seed.

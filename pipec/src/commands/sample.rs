@@ -18,6 +18,7 @@ pub(super) fn run(command: &SampleCommand, talk: &Talk) -> io::Result<Exit> {
         SampleCommand::Boxes(args) => (Kind::Boxes, args),
         SampleCommand::Tables(args) => (Kind::Tables, args),
         SampleCommand::Text(args) => (Kind::Text, args),
+        SampleCommand::Chats(args) => (Kind::Chats, args),
     };
     let count = args.count.unwrap_or_else(|| kind.count());
     let request = Request { kind, count, seed: args.seed };

@@ -120,7 +120,8 @@ impl Bytes {
         Ok(())
     }
 
-    fn composed<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// A text as it is split: composed, where the model composes texts.
+    pub(super) fn composed<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let is_composed = || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes;
         match self.composes && !is_composed() {
             true => Cow::Owned(text.nfc().collect()),

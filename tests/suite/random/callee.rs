@@ -76,7 +76,8 @@ pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
 /// Functions that only steps of their own call, in the last programs.
-const OF_STEPS: [&str; 16] = [
+const OF_STEPS: [&str; 17] = [
+    "chat",
     "count_matches",
     "count_of",
     "detokenize",

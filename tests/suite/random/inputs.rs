@@ -40,6 +40,9 @@ impl Inputs {
         )?;
         put(folder, "tokenizer.json", TOKENIZER)?;
         TOKENIZERS.iter().try_for_each(|(name, bytes)| put(folder, name, bytes))?;
+        put(folder, "chat_template.jinja", MARKED)?;
+        put(folder, "plain.jinja", PLAIN)?;
+        put(folder, "tokenizer_config.json", b"{\"eos_token\": \"<|end|>\"}")?;
         put(folder, "tables/a.csv", b"name,age,height\nAda,36,1.65\nBob,,1.8\n\"C, D\",7,0.5\n")?;
         let rows: String = (0..20).map(|i| format!("n{i},{},{}.25\n", i * 3, i % 4)).collect();
         put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;
@@ -93,6 +96,18 @@ const TOKENIZERS: [(&str, &[u8]); 5] = [
     ("tekken.json", include_bytes!("../../../stdlib/src/tokens/goldens/tekken.json")),
     ("unigram.json", include_bytes!("../../../stdlib/src/tokens/goldens/unigram.json")),
 ];
+
+/// Templates of chats: one that says what counts and refuses a system message, and one that does not say it.
+const MARKED: &[u8] = b"{%- for it in messages %}
+    {%- if it.role == 'system' %}{{ raise_exception('no system messages') }}{% endif %}
+    {{- it.role[0] + ':' }}
+    {%- if it.role == 'assistant' %}{% generation %}{{ it.content | trim }}{{ eos_token }}{% endgeneration %}
+    {%- else %}{{ it.content }}{{ eos_token }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}a:{% endif %}";
+const PLAIN: &[u8] =
+    b"{% for it in messages %}{{ it.role }} {{ it.content | upper }}{{ eos_token }}{% endfor %}
+{% if add_generation_prompt %}assistant {% endif %}";
 
 /// A Parquet file of many types.
 const ROWS: &[u8] = include_bytes!("../../../stdlib/src/tables/goldens/rows.parquet");

@@ -279,10 +279,8 @@ impl Report {
         let written = callee::written_names();
         let used = |it: &String| self.used.get(it).copied().unwrap_or_default();
         let rare = names.chain(written).filter(|it| EXCEPTIONS.iter().all(|not| not.0 != it));
-        let rare: Vec<String> = rare
-            .filter(|it| used(it) < LEAST)
-            .map(|it| format!("{it} ({})", used(&it)))
-            .collect();
+        let rare: Vec<String> =
+            rare.filter(|it| used(it) < LEAST).map(|it| format!("{it} ({})", used(&it))).collect();
         (!rare.is_empty()).then(|| format!("used too seldom: {}", rare.join(", ")))
     }
 }

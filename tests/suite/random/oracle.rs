@@ -93,4 +93,8 @@ impl Inputs for Probe<'_> {
     fn file(&self, path: &str) -> Result<Option<File>, InputError> {
         self.0.read(path)
     }
+
+    fn file_if_there(&self, path: &str) -> Result<Option<File>, InputError> {
+        self.0.read_if_there(path)
+    }
 }

@@ -131,7 +131,7 @@ const TOKENS_CALLS: [&str; 2] = ["argmax", "lerp"];
 const KINDS: u64 = 2520;
 /// From this number on, they ask texts what filters of a corpus do.
 const CORPUS: u64 = 2560;
-/// From this number on, they tokenize chats.
+/// From this number on, they make tokens of chats.
 const CHATS: u64 = 2600;
 /// What they read, and about how many records it has.
 const BESIDE_SOURCES: [(&str, usize); 8] = [
@@ -175,7 +175,7 @@ impl Writer<'_> {
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
             PACKS.. => steps::PACKS,
-            CHATS.. => steps::TOKENS,
+            CHATS.. => steps::CHATS,
             CORPUS.. => steps::CORPUS,
             KINDS.. => steps::KINDS,
             TOKENS.. => steps::TOKENS,

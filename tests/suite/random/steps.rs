@@ -1,5 +1,6 @@
 //! Random steps of a stream.
 
+mod chats;
 mod corpus;
 mod kinds;
 mod packs;
@@ -7,11 +8,7 @@ mod series;
 mod tokens;
 
 pub(crate) use self::{
-    corpus::CORPUS,
-    kinds::KINDS,
-    packs::PACKS,
-    series::LATER,
-    tokens::TOKENS,
+    chats::CHATS, corpus::CORPUS, kinds::KINDS, packs::PACKS, series::LATER, tokens::TOKENS,
 };
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};

@@ -79,6 +79,16 @@ kinds! {
      `encode_jpeg`."
     "Convert it first: `grayscale(image)`, or `image[:, :, :3]` drops the alpha channel."
 
+    "chat"
+    "The messages that `chat` was given are no list of objects with `role` and `content`, or an empty list."
+    "Bring them into that form, or skip such records: `chat(…) else skip`."
+
+    "chat-template"
+    "The template of a model refuses the messages, such as a system message, or fails on them; or it writes a message otherwise \
+     once more follow, so that nothing tells which part of it counts for the loss."
+    "Skip such records, or change the template: `{% generation %}` … `{% endgeneration %}` around what the assistant says tells \
+     what counts."
+
     "class"
     "`class_of` found a file in a folder that is not among the classes."
     "Add the folder to `classes:`, or drop such files with `where`."

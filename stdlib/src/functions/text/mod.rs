@@ -3,6 +3,8 @@
 mod as_array;
 mod as_feature;
 pub(crate) mod as_type;
+#[cfg(feature = "chat")]
+mod chat;
 mod class_of;
 mod contains;
 mod count_matches;
@@ -74,6 +76,8 @@ use crate::Function;
 /// All of them.
 pub(crate) static ALL: &[&Function] = &[
     // Text.
+    #[cfg(feature = "chat")]
+    &chat::ENTRY,
     &contains::ENTRY,
     &count_matches::ENTRY,
     &count_of::ENTRY,

@@ -55,7 +55,8 @@ const KEPT: usize = 1 << 20;
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let file = call.file(1);
     let model = model_of(file, "tokenize_dropout")?;
-    let splitter = way(file, &model, &call.args[3]).map_err(|why| Failure::Program(format!("`tokenize_dropout`: {why}")))?;
+    let splitter = way(file, &model, &call.args[3])
+        .map_err(|why| Failure::Program(format!("`tokenize_dropout`: {why}")))?;
     // A model may take words that are tokens for these, whatever merges would make of them.
     let plainly = Encoding { splitter: splitter.clone(), specials: false, most: usize::MAX };
     Ok(Kernel::draw(move |random, args, out| {

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod cache;
+mod chats;
 mod choices;
 mod columns;
 mod corpus;
@@ -28,6 +29,7 @@ mod vectors;
 
 pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
+pub(crate) use chats::chats;
 pub(crate) use choices::{classes, host, lock, machine, profile};
 pub(crate) use columns::{arrow, hdf5, mds, npz, parquet};
 pub(crate) use corpus::documents;
@@ -89,6 +91,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 38] = [
     ("models", models, models::files),
     ("pages", pages, pages::files),
     ("vectors", vectors, vectors::tables),
+    ("chats", chats, chats::files),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
