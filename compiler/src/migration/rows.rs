@@ -238,11 +238,11 @@ rows! {
     Name, "sklearn, Keras", ["OneHotEncoder" "to_categorical" "CategoryEncoding" "get_dummies"], Told,
         "`one_hot(label, 10)` encodes a label as a vector";
     Name, "HF transformers", ["Tokenizer" "AutoTokenizer" "PreTrainedTokenizerFast" "BertTokenizer" "BertWordPieceTokenizer" "T5Tokenizer" "LlamaTokenizer"], Told,
-        "`tokenize` gives the ids of a text, from the `tokenizer.json`, `.model`, `vocab.txt` or tiktoken file of a model";
+        "`tokenize` gives the ids of a text, from the file of a model: of Hugging Face, SentencePiece, tiktoken or BERT";
     Name, "SentencePiece, TensorFlow Text", ["SentencePieceProcessor" "SentencepieceTokenizer" "FastWordpieceTokenizer" "WordpieceTokenizer" "FastBertTokenizer" "EncodeAsIds" "encode_as_ids"], Told,
-        "`tokenize` gives the ids of a text, from a `.model` file of SentencePiece or a `vocab.txt` of BERT";
+        "`tokenize` gives the ids of a text, from a model file of SentencePiece or a vocabulary of BERT";
     Name, "SentencePiece", ["PieceToId" "piece_to_id" "bos_id" "eos_id" "unk_id" "pad_id"], Told,
-        "`token_id` gives the id of a piece, such as `</s>`, known when the program is compiled";
+        "`token_id` gives the id of a piece, known when the program is compiled";
     Name, "SentencePiece", ["GetPieceSize" "get_piece_size" "vocab_size" "n_vocab" "get_vocab_size"], Told,
         "`vocabulary_size` gives the number of ids of a model, known when the program is compiled";
     Name, "SentencePiece", ["DecodeIds" "decode_ids"], Renamed("detokenize"), "`detokenize` gives the text of ids";

@@ -199,26 +199,39 @@ impl SentencePiece {
         (words, lattice): (&mut Words, &mut Lattice),
         (before, to): (&mut Before, &mut Ids),
     ) {
+        let word = &text[begin..end];
+        if word.len() == lead_len(word[0]) {
+            let (id, sum) = model.character(word, before.sum);
+            before.sum = sum;
+            return self.push(id, word, before, to);
+        }
         let (key, first) = (Words::key(text, begin, end), to.len());
         if let Some(bits) = key.and_then(|it| words.find(it, to)) {
-            let sum = model.sum(before.sum, &to.as_slice()[first..]);
+            let tokens = &to.as_slice()[first..];
+            let sum = model.sum(before.sum, tokens);
             if Unigram::holds(sum, bits) {
-                *before = Before { sum, is_unknown: false };
+                let is_unknown = tokens.last() == Some(&self.unknown);
+                *before = Before { sum, is_unknown };
                 return;
             }
             to.truncate(first);
         }
-        let word = &text[begin..end];
         let (sum, bits) = match key {
             Some(_) => model.cut_surely(word, before.sum, lattice),
             None => (model.cut(word, before.sum, lattice), None),
         };
         before.sum = sum;
+        // Tokens of which none is unknown are those of the word anywhere; nor does it matter what is before an unknown one
+        // that follows a known one.
+        let mut is_alike = true;
+        let mut was_unknown = true;
         let ends = lattice.pieces().skip(1).map(|it| it.0).chain([word.len()]);
         for ((begin, id), end) in lattice.pieces().zip(ends) {
+            is_alike &= id != NONE || !was_unknown && self.byte_ids.is_none();
+            was_unknown = id == NONE;
             self.push(id, &word[begin..end], before, to);
         }
-        if let (Some(key), Some(bits)) = (key, bits) {
+        if let (true, Some(key), Some(bits)) = (is_alike, key, bits) {
             words.insert(key, &to.as_slice()[first..], bits);
         }
     }

@@ -163,3 +163,32 @@ pub(super) fn failed(why: Failed) -> Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tensor::trial::{Trial, Value};
+
+    /// A model of SentencePiece that was made for tests.
+    fn call(frame: bool, most: Arg, pattern: Arg) -> Trial<'static> {
+        let bytes = include_bytes!("../../tokens/goldens/unigram.model");
+        let file = Arg::File(File::new("a.model", bytes.to_vec()));
+        let no = Arg::Bool(false);
+        let trial = Trial::of(&ENTRY).text("the</s>").arg(file).arg(no);
+        trial.arg(Arg::Bool(frame)).arg(most).arg(pattern)
+    }
+
+    #[test]
+    fn what_a_file_does_not_say_is_no_argument() {
+        assert_eq!(
+            call(true, Arg::None, Arg::None).refused(),
+            "`a.model` does not say what is put around a text: remove `frame`, and add what the model was trained with, such \
+             as `[token_id(…)] + tokenize(…)`; its special tokens are `<unk>`, `<s>`, `</s>`, `<sep>`"
+        );
+        let pattern = Arg::Text("gpt2".to_owned());
+        let refused = call(false, Arg::None, pattern).refused();
+        assert_eq!(refused, "`pattern` is for byte-level BPE, which `a.model` is not: remove it");
+        let found = call(false, Arg::Int(1), Arg::None).run();
+        assert_eq!(found, Ok(Value::of(&[1], &[39_i32])));
+    }
+}

@@ -26,7 +26,7 @@ struct File<'a> {
     kind: u64,
     is_suffix: bool,
     has_bytes: bool,
-    unknown: Option<&'a [u8]>,
+    unknown_text: Option<&'a [u8]>,
     normalizer: Spec<'a>,
     denormalizer: Option<Spec<'a>>,
 }
@@ -78,14 +78,14 @@ pub(in crate::tokens) fn read(bytes: &[u8]) -> Result<SentencePiece, String> {
         Ok::<_, String>(Normalizer::new(rules, Vec::new()))
     });
     let decoding = Decoding {
-        unknown: file.unknown.unwrap_or(" \u{2047} ".as_bytes()).to_vec(),
+        unknown: file.unknown_text.unwrap_or(" \u{2047} ".as_bytes()).to_vec(),
         adds_prefix: spec.adds_prefix,
         removes_spaces: spec.removes_spaces,
         denormalizer: denormalizer.transpose()?,
     };
     let defined = file.pieces.iter().filter(|it| it.kind == Kind::Defined);
     let normalizer = Normalizer::new(rules, defined.map(|it| it.bytes).collect());
-    let unknown = file.pieces.iter().position(|it| it.kind == Kind::Unknown);
+    let unknown = file.unknown();
     let (model, ends, bounds) = file.model()?;
     Ok(SentencePiece {
         normalizer,
@@ -112,7 +112,7 @@ impl<'a> File<'a> {
             kind: 1,
             is_suffix: false,
             has_bytes: false,
-            unknown: None,
+            unknown_text: None,
             normalizer: Spec::read(&[])?,
             denormalizer: None,
         };
@@ -159,7 +159,7 @@ impl<'a> File<'a> {
                 (3, Value::Varint(it)) => self.kind = it,
                 (24, Value::Varint(it)) => self.is_suffix = it != 0,
                 (35, Value::Varint(it)) => self.has_bytes = it != 0,
-                (44, Value::Bytes(it)) => self.unknown = Some(it),
+                (44, Value::Bytes(it)) => self.unknown_text = Some(it),
                 _ => {}
             }
         }
@@ -224,7 +224,11 @@ impl<'a> File<'a> {
                 let scores = self.pieces.iter().map(|it| score(it, it.bytes.len())).collect();
                 let pieces =
                     used.map(|(id, it, bytes)| (&bytes[..], id, score(it, it.bytes.len())));
-                Ok((Model::Unigram(Unigram::new(pieces, (scores, least))), ends, bounds))
+                Ok((
+                    Model::Unigram(Unigram::new(pieces, (scores, least), self.unknown())),
+                    ends,
+                    bounds,
+                ))
             }
             2 | 4 => {
                 let is_defined = |it: &Kind| *it == Kind::Defined;
@@ -252,6 +256,10 @@ impl<'a> File<'a> {
             }
             _ => Err("it is a SentencePiece model of an unknown kind".to_owned()),
         }
+    }
+
+    fn unknown(&self) -> Option<usize> {
+        self.pieces.iter().position(|it| it.kind == Kind::Unknown)
     }
 
     /// A piece with one byte for what a space is written as.

@@ -56,12 +56,28 @@ impl Lattice {
 }
 
 impl Unigram {
-    /// Of the pieces that texts are made of, and the scores of all.
+    /// Of the pieces that texts are made of, and the scores of all, of which the least is that of a piece in texts; `unknown`
+    /// is the piece of what is unknown.
     pub(super) fn new<'a>(
         pieces: impl Iterator<Item = (&'a [u8], u32, f32)>,
-        (scores, least): (Vec<f32>, f32),
+        (mut scores, least): (Vec<f32>, f32),
+        unknown: Option<usize>,
     ) -> Self {
-        Self { trie: Trie::new(pieces), scores, unknown_score: least - UNKNOWN_PENALTY }
+        let unknown_score = least - UNKNOWN_PENALTY;
+        if let Some(unknown) = unknown {
+            scores[unknown] = unknown_score;
+        }
+        Self { trie: Trie::new(pieces), scores, unknown_score }
+    }
+
+    /// The piece that a character is across whose ends no piece reaches, and the sum of scores behind it.
+    #[inline]
+    pub(super) fn character(&self, character: &[u8], from: f32) -> (u32, f32) {
+        let last = character.iter().try_fold(ROOT, |node, byte| self.trie.child(node, *byte));
+        let found = last.map(|it| self.trie.node(it)).filter(|it| it.id != NONE);
+        let (id, score) = found.map_or((NONE, self.unknown_score), |it| (it.id, it.score));
+        // As in `sum_at`.
+        (id, if from.abs() <= SUM_MAX { from + score } else { score })
     }
 
     /// The sum of scores behind some pieces.
@@ -126,9 +142,9 @@ impl Unigram {
                 is_sure &= score <= 0.0;
                 offer_two(&mut two[begin + piece_len], here, score);
             });
-            // What is unknown is no piece whose score could be looked up.
             if !is_known {
-                return (sum, None);
+                is_sure &= self.unknown_score <= 0.0;
+                offer_two(&mut two[begin + len], here, self.unknown_score);
             }
             begin += len;
             steps += 1;
