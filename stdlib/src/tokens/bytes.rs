@@ -47,7 +47,7 @@ impl Bytes {
         let mut done = Ok(());
         splitter.each(&composed, |begin, end| {
             let key = Words::key(text, begin, end);
-            if !key.is_some_and(|it| words.find(it, to).is_some()) {
+            if key.is_none_or(|it| words.find(it, to).is_none()) {
                 let first = to.len();
                 done = self.encode_piece(&text[begin..end], words, to);
                 if let Some(key) = key {
@@ -71,7 +71,7 @@ impl Bytes {
         while begin < piece.len() {
             let end = self.bounds.end(piece, begin);
             let key = Words::key(piece, begin, end).map(Key::of_part);
-            if !key.is_some_and(|it| words.find(it, to).is_some()) {
+            if key.is_none_or(|it| words.find(it, to).is_none()) {
                 let first = to.len();
                 self.merge(&piece[begin..end], to)?;
                 if let Some(key) = key {

@@ -98,7 +98,7 @@ impl WordPiece {
             let len = text[at..].iter().position(is_space);
             let end = len.map_or(text.len(), |it| at + it);
             let key = Words::key(text, at, end);
-            if !key.is_some_and(|it| words.find(it, to).is_some()) {
+            if key.is_none_or(|it| words.find(it, to).is_none()) {
                 let first = to.len();
                 // A text is cut at characters of ASCII alone.
                 let part = std::str::from_utf8(&text[at..end]).expect("it is a part of a text");
