@@ -2,8 +2,13 @@
 //!
 //! Only single texts are encoded, for which it starts no thread.
 
-use super::{Failed, ids::Ids};
-use std::sync::OnceLock;
+use super::{Failed, ids::Ids, sentencepiece};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::OnceLock,
+};
 use tokenizers::Tokenizer;
 
 /// A model.
@@ -19,7 +24,12 @@ impl Library {
     /// # Errors
     /// The file is not such a one.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let mut plain = Tokenizer::from_bytes(text).map_err(|it| {
+        // The crate panics where a map of characters is damaged.
+        if serde_json::from_str::<Value>(text).is_ok_and(|it| has_damaged_map(&it)) {
+            return Err("its `precompiled_charsmap` is damaged".to_owned());
+        }
+        let read = guarded(|| Tokenizer::from_bytes(text)).ok_or(BROKEN)?;
+        let mut plain = read.map_err(|it| {
             let at = it.downcast_ref::<serde_json::Error>();
             let at = at.map(|it| format!(" (line {}, column {})", it.line(), it.column()));
             format!("the crate `tokenizers` cannot read it{}", at.unwrap_or_default())
@@ -53,7 +63,8 @@ impl Library {
             special
         };
         let model = if specials { self.special.get_or_init(special) } else { &self.plain };
-        let found = model.encode_fast(text, false);
+        let found = guarded(|| model.encode_fast(text, false));
+        let found = found.ok_or_else(|| Failed::Refused(BROKEN.to_owned()))?;
         to.extend(found.map_err(|it| Failed::Refused(it.to_string()))?.get_ids());
         Ok(())
     }
@@ -66,8 +77,31 @@ impl Library {
         if let Some(id) = ids.iter().find(|it| self.plain.id_to_token(**it).is_none()) {
             return Err(*id);
         }
-        let text = self.plain.decode(ids, false).map_err(|_| ids.first().copied().unwrap_or(0))?;
-        to.extend_from_slice(text.as_bytes());
+        let text = guarded(|| self.plain.decode(ids, false)).and_then(Result::ok);
+        to.extend_from_slice(text.ok_or(ids.first().copied().unwrap_or(0))?.as_bytes());
         Ok(())
+    }
+}
+
+const BROKEN: &str = "the crate `tokenizers` fails at it";
+
+/// What the crate returns, which panics at some files that are damaged.
+fn guarded<T>(of: impl FnOnce() -> T) -> Option<T> {
+    // It changes nothing that is looked at again.
+    catch_unwind(AssertUnwindSafe(of)).ok()
+}
+
+/// Whether a map of characters cannot be read.
+fn has_damaged_map(of: &Value) -> bool {
+    match of {
+        Value::Object(all) => {
+            let is_map = all.get("type").is_some_and(|it| it == "Precompiled");
+            let map = all.get("precompiled_charsmap").and_then(Value::as_str);
+            let map = map.and_then(|it| STANDARD.decode(it).ok());
+            let is_sound = map.is_some_and(|it| sentencepiece::is_text_map(&it));
+            is_map && !is_sound || all.values().any(has_damaged_map)
+        }
+        Value::Array(all) => all.iter().any(has_damaged_map),
+        _ => false,
     }
 }

@@ -12,6 +12,8 @@ use std::cell::RefCell;
 use unigram::{Lattice, Unigram};
 
 pub(super) use file::read;
+#[cfg(feature = "tokenizers")]
+pub(super) use normalizer::is_text_map;
 
 /// Bytes that a thread keeps for later texts, at the most.
 const KEPT: usize = 4 << 20;

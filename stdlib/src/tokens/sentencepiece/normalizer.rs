@@ -89,6 +89,16 @@ impl Map {
     }
 }
 
+/// Whether bytes are such a map, all of whose texts are text.
+#[cfg(feature = "tokenizers")]
+pub(in crate::tokens) fn is_text_map(bytes: &[u8]) -> bool {
+    Map::new(bytes).is_some_and(|map| {
+        let Ok(texts) = std::str::from_utf8(&map.texts) else { return false };
+        let mut begins = map.units.iter().filter(|it| **it >> 31 == 1).map(|it| it & 0x7fff_ffff);
+        begins.all(|it| texts.is_char_boundary(it as usize))
+    })
+}
+
 /// From a unit of a trie of Darts-clone to those behind it.
 fn offset(unit: u32) -> usize {
     ((unit >> 10) << ((unit & 1 << 9) >> 6)) as usize

@@ -268,6 +268,20 @@ fn a_megabyte_of_anything_takes_no_square_of_time() {
     }
 }
 
+/// A map of characters that the crate `tokenizers` would panic at.
+#[test]
+fn a_damaged_map_is_refused() {
+    for map in ["", "AAAA", "!", "BAAAAAAAAAA="] {
+        let normalizer = json!({ "type": "Precompiled", "precompiled_charsmap": map });
+        let normalizer = json!({ "type": "Sequence", "normalizers": [normalizer] });
+        let model = json!({ "type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]] });
+        let file = json!({ "model": model, "normalizer": normalizer, "added_tokens": [] });
+        let found = of_file(&File::new("x.json", file.to_string().into_bytes())).unwrap();
+        let expected = if HAS_LIBRARY { "is damaged" } else { "built without" };
+        assert!(found.map(|_| ()).unwrap_err().contains(expected));
+    }
+}
+
 /// Cut anywhere, or with any byte changed, they are files of something, or refused.
 #[test]
 fn damaged_files_do_no_harm() {
