@@ -302,13 +302,13 @@ rows! {
         "`lines` reads each line of a file as a record, and `csv` each column as a field; `word_count(text)` and \
          `count_matches(text, '[0-9]+')` count what a text has, `word_ids` numbers its words; for other parts, use a Python \
          function declared with `extern fn` (see the cookbook); `|> where hash(path) % 10 != 0` splits a data set";
-    Name, "TensorFlow, pandas, Spark", ["regex_replace" "regexp_replace" "re.sub" "str_replace_all"], Told,
+    Name, "TensorFlow, pandas, Spark", ["regex_replace" "regexp_replace" "str_replace_all"], Told,
         "`replace_all(text, '[0-9]+', new: \"0\")` replaces what a regular expression matches, `replace(text, \"a\", \"b\")` a fixed string";
-    Name, "Python, TensorFlow, Spark", ["regex_full_match" "fullmatch" "re.match" "re.search" "rlike" "regexp_like"], Told,
+    Name, "Python, TensorFlow, Spark", ["regex_full_match" "fullmatch" "rlike" "regexp_like"], Told,
         "`matches(text, '^[a-z]+$')` is true if a regular expression matches";
     Name, "Python, pandas, Spark", ["str_count" "count_substring" "substr_count" "regexp_count"], Told,
         "`count_of(text, \",\")` counts a fixed string, `count_matches(text, '[0-9]+')` what a regular expression matches";
-    Name, "Python, TensorFlow, tokenizers", ["unicode_normalize" "normalize_utf8" "unicodedata.normalize" "NFC" "NFKC" "ftfy"], Told,
+    Name, "Python, TensorFlow, tokenizers", ["unicode_normalize" "normalize_utf8" "NFC" "NFKC" "ftfy"], Told,
         "`normalize_text(text)` composes characters (NFC), `normalize_text(text, form: nfkc)` also replaces compatibility characters";
     Name, "Python", ["word_length" "wordcount" "num_words" "count_words"], Told, "`word_count(text)` counts words";
     Name, "Python", ["trim" "lstrip" "rstrip"], Told, "`strip(text)` removes spaces at both ends";

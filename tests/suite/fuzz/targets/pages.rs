@@ -28,7 +28,8 @@ fn made(keep: &str) -> Kernel {
     let types = [Some(text), None];
     let call = Call { args: &args, types: &types, result: &result, sources: &[], outside: None };
     let build = stdlib::Kernels.function("html_text").expect("the library has it");
-    build(&call).ok().expect("it is built")
+    let Ok(kernel) = build(&call) else { panic!("`keep` is a word that it knows") };
+    kernel
 }
 
 fn found(kernel: &Kernel, page: &str) -> Result<String, Fault> {
