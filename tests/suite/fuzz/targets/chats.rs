@@ -17,12 +17,10 @@ pub(crate) fn chats(bytes: &[u8]) {
     let Some(kernel) = made(template) else { return };
     let own = bytes.get(at + 1..).unwrap_or_default();
     let [first, again] = [(); 2].map(|()| write(&kernel, own));
-    write(&kernel, MESSAGES.as_bytes());
+    // What comes in between, or that it fails, changes nothing.
+    write(&kernel, MESSAGES.as_bytes()).ok();
     assert_eq!(first, again);
     assert_eq!(first, write(&kernel, own));
-    for it in first.into_iter().flatten() {
-        assert!(it >= 0);
-    }
 }
 
 const MESSAGES: &str = r#"[{"role": "system", "content": "ab"}, {"role": "user", "content": "the \ud83d\ude00"}, {"role": "assistant", "content": "row"}]"#;
@@ -49,13 +47,11 @@ fn write(kernel: &Kernel, messages: &[u8]) -> Result<Vec<i32>, String> {
     let written: Result<(), Fault> =
         kernel.write(&mut Philox::new(1, 2, 3), &Args::of(&values), &mut Out::grow(&mut scratch));
     written.map_err(|it| it.to_string())?;
-    let (tensor, mut all) = (scratch.tensor(), Vec::new());
-    for at in 0..tensor.shape().iter().product() {
-        all.push(tensor.element(at).int() as i32);
-    }
-    let (ids, loss) = all.split_at(all.len() / 2);
-    assert!(ids.len() == loss.len() && loss.iter().all(|it| [0, 1].contains(it)));
-    Ok(all)
+    let rows = scratch.tensor();
+    let n = rows.shape()[1];
+    let row = |row: usize| (0..n).map(move |at| rows.element(row).element(at).int() as i32);
+    assert!(row(0).all(|it| it >= 0) && row(1).all(|it| [0, 1].contains(&it)));
+    Ok(row(0).chain(row(1)).collect())
 }
 
 /// Templates with messages.
