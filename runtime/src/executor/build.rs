@@ -194,6 +194,7 @@ impl Build<'_> {
             kept: Kept::default(),
             once: Vec::new(),
             by_file: Vec::new(),
+            filling: Arc::default(),
         };
         Ok(operating(maker))
     }
@@ -455,6 +456,7 @@ impl Build<'_> {
             kept: Kept::default(),
             once: stage.inputs.iter().map(|it| self.program.once.contains(it)).collect(),
             by_file: stage.inputs.iter().map(|it| self.by_file(*it)).collect(),
+            filling: Arc::default(),
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;
