@@ -289,7 +289,7 @@ fn lanes(lowered: &Lowered) -> Vec<InLanes> {
     let Lowered { program, stages_of, .. } = lowered;
     let mut found = vec![InLanes::None; stages_of.len()];
     for lanes in &program.lanes {
-        let alone: Vec<_> = lanes.stages(&program.stages).collect();
+        let alone = lanes.stages(&program.stages);
         for (id, stages) in stages_of.iter() {
             let reads = |it: &StageId| program.stages[*it].inputs.contains(&lanes.stage);
             if stages.iter().any(|it| alone.contains(it)) {
