@@ -18,7 +18,7 @@ pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
 pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Requests, Seen, View, outlook};
-pub use steps::{CallEstimate, StepEstimate};
+pub use steps::{CallEstimate, Filled, StepEstimate};
 pub use strategies::{Axis, Kept, Reversal, Row, Strategies, Turn, strategies};
 pub use strategy::choose;
 

@@ -6,6 +6,7 @@ mod compare;
 mod dot;
 mod drawing;
 mod figures;
+mod filling;
 mod forecast;
 mod graph_text;
 mod headline;
@@ -24,6 +25,7 @@ mod table;
 pub use again::{Beyond, TwoRanks};
 pub use compare::{Comparison, SideFigures, WorkCompared};
 pub use figures::time;
+pub use filling::Filling;
 pub use headline::Headline;
 pub use observed::Observed;
 pub use plan_text::plan_text;
@@ -75,6 +77,9 @@ pub struct Explanation {
     /// The streams that operators hold, with how much that is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<String>,
+    /// How much of sequences and padded batches is padding, and the tokens in a second.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fillings: Vec<Filling>,
     /// The constants of streams that it needs, and how their values are known; whoever has compiled it knows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<String>,
@@ -158,9 +163,12 @@ pub fn explain(
         held::held(plan, &lines.registry, (&optimised.estimate, outlook.as_ref()));
     let mut estimate = optimised.estimate.clone();
     estimate.memory.held = estimate.memory.held + held_bytes;
+    let headline = Headline::of(&optimised.estimate, outlook.as_ref());
+    let outputs = headline.figure(headline.outputs_per_second);
+    let fillings = filling::fillings(plan, &lines.registry, (&estimate, outputs));
     Explanation {
         pipeline: plan.name.clone(),
-        headline: Headline::of(&optimised.estimate, outlook.as_ref()),
+        headline,
         steps: lines.all,
         estimate,
         story: optimised.story.clone(),
@@ -172,6 +180,7 @@ pub fn explain(
         outlook,
         assumed_lengths: assumed_lengths(plan, &optimised.estimate),
         held,
+        fillings,
         constants: Vec::new(),
     }
 }
@@ -280,7 +289,7 @@ fn lanes(lowered: &Lowered) -> Vec<InLanes> {
     let Lowered { program, stages_of, .. } = lowered;
     let mut found = vec![InLanes::None; stages_of.len()];
     for lanes in &program.lanes {
-        let alone: Vec<_> = lanes.stages(&program.stages).collect();
+        let alone = lanes.stages(&program.stages);
         for (id, stages) in stages_of.iter() {
             let reads = |it: &StageId| program.stages[*it].inputs.contains(&lanes.stage);
             if stages.iter().any(|it| alone.contains(it)) {

@@ -40,9 +40,9 @@ pub use session::{
     ours::{Ours, Taken},
     place::{Place, place},
     run::{
-        Arrival, ClassesSummary, DiskSummary, Dropped, Filled, Filling, KeptSummary, LeftOver,
-        Loss, Outcome, PrepareWatch, Progress, Sampling, StageSummary, Stop, Stream, Summary,
-        UnevenRanks, Watch, cache_of, cache_point, prepare, run, sample,
+        Arrival, ClassesSummary, DiskSummary, Dropped, Filled, Filling, FillingSummary,
+        KeptSummary, LeftOver, Loss, Outcome, PrepareWatch, Progress, Sampling, StageSummary, Stop,
+        Stream, Summary, UnevenRanks, Watch, cache_of, cache_point, prepare, run, sample,
     },
     sampled::{Interval, Sampled, SampledValue},
     samples::{SampleProgress, cache_folder},

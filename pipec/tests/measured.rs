@@ -56,6 +56,28 @@ fn a_picture_that_is_made_in_part_is_measured_as_one_and_whole() {
 }
 
 #[test]
+fn padding_is_told_of_sequences_and_of_batches() {
+    let folder = Folder::of("padding", &[]);
+    let packed = "map { ids: arange(3) } |> pack(ids, length: 8, fit: first)";
+    let padded = "map { ids: arange(1 + i % 2) } |> batch(2, tail: drop, pad: { ids: 0 })";
+    for (made, told) in
+        [(packed, "p.pack#1: 8 of ids, 75% filled, "), (padded, "p.batch#1: 25% padding, ")]
+    {
+        folder.write("p.pipe", &format!("pipeline p = range(64) |> {made}\n"));
+        let run = folder.pipec(&["run", "p.pipe", "--json"]);
+        run.ends(0, &["padding", "25% of p."]);
+        let summary: Value = serde_json::from_str(&run.out).unwrap();
+        let stages = summary["stages"].as_array().unwrap();
+        let share = stages.iter().find_map(|it| it["filling"]["padding_share"].as_f64());
+        assert_eq!(share, Some(0.25), "{stages:?}");
+        profile(&folder, "p.pipe");
+        let explained = folder.pipec(&["explain", "p.pipe", "--profile", "p.profile"]);
+        explained.ends(0, &[]);
+        assert!(explained.out.contains(told), "{}", explained.out);
+    }
+}
+
+#[test]
 fn what_is_read_in_order_counts_as_read() {
     let folder = Folder::of("read", &[("p.pipe", "pipeline p = lines(\"a.txt\")\n")]);
     folder.write("a.txt", &"some words\n".repeat(1000));

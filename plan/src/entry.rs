@@ -105,6 +105,8 @@ pub enum Property {
     Passes,
     /// The result is a part of the first argument.
     Crops,
+    /// The result has the elements of its values, one value after the other.
+    Joins,
     /// Another function gives a part of the result without making all of it.
     Fuses(&'static Fused),
     /// Gives a picture of other extents, a part of which is made of a part of the first argument.

@@ -23,6 +23,12 @@ pub struct StageMeasured {
     pub left: u64,
     /// Bytes that have left it.
     pub bytes: u64,
+    /// Of an operator that pads what it makes: the elements of records in it.
+    #[serde(default)]
+    pub filled: u64,
+    /// The same with the padding.
+    #[serde(default)]
+    pub elements: u64,
     /// Processor time of all its tasks, in nanoseconds.
     pub cpu_ns: f64,
     /// The part of it that was done in order, by one thread at a time.

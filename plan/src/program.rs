@@ -5,7 +5,7 @@
 
 use crate::{Arg, ExprId, Field, Graph, IdVec, Policy, Records, StageId};
 use serde::{Deserialize, Serialize};
-use std::iter;
+use std::collections::BTreeSet;
 
 /// The number of this form; a program of another form is refused.
 pub const FORMAT: u32 = 10;
@@ -52,8 +52,7 @@ pub struct Program {
 pub struct Lanes {
     /// How many there are.
     pub count: u32,
-    /// The last stage that each goes through alone; it, and all above it up to the source, read one
-    /// stage at most.
+    /// The last stage that each goes through alone, with all above it up to the sources.
     pub stage: StageId,
     /// Records of a block.
     pub rows: u64,
@@ -63,12 +62,25 @@ impl Lanes {
     /// Lanes of a source, at the most.
     pub const MAX: u32 = 256;
 
-    /// The stages that each lane goes through alone, the source last.
-    pub fn stages<'a>(
-        &self,
-        stages: &'a IdVec<StageId, Stage>,
-    ) -> impl Iterator<Item = StageId> + use<'a> {
-        iter::successors(Some(self.stage), |it| stages.get(*it)?.inputs.first().copied())
+    /// The stages that each lane goes through alone, each before those that it reads.
+    pub fn stages(&self, stages: &IdVec<StageId, Stage>) -> Vec<StageId> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![self.stage];
+        while let Some(stage) = open.pop() {
+            if found.insert(stage) {
+                // A stage stands behind those that it reads; of a damaged program, it may not.
+                let inputs = stages.get(stage).map_or(&[][..], |it| &it.inputs);
+                open.extend(inputs.iter().filter(|it| **it < stage));
+            }
+        }
+        found.into_iter().rev().collect()
+    }
+
+    /// The sources among these stages.
+    pub fn sources(&self, stages: &IdVec<StageId, Stage>) -> Vec<StageId> {
+        let is_source =
+            |it: &StageId| stages.get(*it).is_some_and(|it| matches!(it.code, Code::Source { .. }));
+        self.stages(stages).into_iter().filter(is_source).collect()
     }
 }
 

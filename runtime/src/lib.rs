@@ -50,7 +50,7 @@ pub use memory::{is_of_memory, memory_remedy, or_failure, uncounted};
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{
-    BuildOperator, BuildSource, Fingerprint, Finish, Interleave, Kept, Kernels, Mark, Operator,
-    OperatorCall, Running, Source, SourceCall, Stream, Unneeded, Unread, Wants,
+    BuildOperator, BuildSource, Filling, Fingerprint, Finish, Interleave, Kept, Kernels, Mark,
+    Operator, OperatorCall, Running, Source, SourceCall, Stream, Unneeded, Unread, Wants,
 };
 pub use tensor::{Element, MAX_RANK, Shape, Tensor};

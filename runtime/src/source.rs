@@ -4,7 +4,10 @@ use crate::{ByFile, Chunk, ChunkBuilder, Failure, Outside, storage::Waits};
 use plan::{Arg, Field};
 use std::{
     any::Any,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 /// Where records come from. It opens nothing before it is asked for a record.
@@ -317,6 +320,28 @@ pub struct OperatorCall<'a> {
     /// For each input its records file by file, where it is a source with steps on each record alone: it need not want
     /// such an input.
     pub by_file: &'a [Option<Arc<ByFile>>],
+    /// Where it says how much of what it makes is padding.
+    pub filling: &'a Arc<Filling>,
+}
+
+/// How much of what an operator has made is of records, and how much is padding.
+#[derive(Debug, Default)]
+pub struct Filling {
+    filled: AtomicU64,
+    all: AtomicU64,
+}
+
+impl Filling {
+    /// Takes note of so many elements, of which so many are of records.
+    pub fn add(&self, filled: usize, all: usize) {
+        self.filled.fetch_add(filled as u64, Relaxed);
+        self.all.fetch_add(all as u64, Relaxed);
+    }
+
+    /// The elements of records, and all that there are with the padding. Other threads may be about to add some.
+    pub fn elements(&self) -> (u64, u64) {
+        (self.filled.load(Relaxed), self.all.load(Relaxed))
+    }
 }
 
 /// What an operator keeps from one epoch of a run to the next.

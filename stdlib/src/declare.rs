@@ -2,13 +2,16 @@
 
 /// States what a function is; `fn build(&Call) -> Result<Kernel, Failure>` follows.
 ///
-/// Fields of [`plan::Entry`] that are left out have the value for "nothing special".
+/// Fields of [`plan::Entry`] that are left out have the value for "nothing special". Behind them, and a semicolon,
+/// stands `reads: FUNCTION` where people can read what it gives.
 macro_rules! function {
-    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?) => {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?
+     $(; reads: $reads:expr $(,)?)?) => {
         /// The entry of this file.
         pub(crate) static ENTRY: $crate::Function = $crate::Function {
             entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
             build: Some(build),
+            reads: $crate::declare::given!($($reads)?),
         };
     };
 }
@@ -19,6 +22,7 @@ macro_rules! intrinsic {
         $crate::Function {
             entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
             build: None,
+            reads: None,
         }
     };
 }

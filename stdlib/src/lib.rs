@@ -43,7 +43,12 @@ pub struct Function {
     pub entry: Entry,
     /// Makes the kernel of one call; nothing where the expression language computes it.
     pub build: Option<runtime::Build>,
+    /// What people read in what it gives, where they can.
+    pub reads: Option<Reads>,
 }
+
+/// What people read in the first elements of what a function gives for these arguments, such as the text of token ids.
+pub type Reads = fn(&[Arg], &[i64]) -> Option<String>;
 
 /// An operator: what the compiler is told, and what the runtime is given.
 pub struct Operator {
@@ -239,6 +244,11 @@ pub fn reads_to_know(name: &str) -> bool {
 pub fn reads_named_file(name: &str) -> bool {
     let reads = |it: &str| it.contains("(path: str") && it.contains(") reads ");
     LIBRARY.function(name).is_some_and(|it| reads(it.signature))
+}
+
+/// How people read what the function called `name` gives, where they can.
+pub fn reading(name: &str) -> Option<Reads> {
+    FUNCTIONS.get(name)?.reads
 }
 
 /// The library, as the runtime asks it; with the functions that stand outside of the program.

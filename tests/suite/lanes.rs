@@ -13,13 +13,21 @@ use runtime::{Options, Rank};
 const BATCHES: usize = 48;
 
 /// Each source, and each kind of step that a lane may have: with files of which some are damaged.
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 22] = [
     "range(40, lanes: 4) |> repeat |> map { i } |> batch(3)",
     "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(4) |> map { j: i * 2 }",
     "range(31, lanes: 4) |> skip(3) |> take(21) |> repeat |> flat_map [{ i, k: 0 }, { i, k: 1 }] |> batch(5)",
     "range(64, lanes: 8) |> repeat |> shuffle(window: 7) |> map { x: i + uniform_int(0, 100) } |> batch(2)",
     "range(64, lanes: 4) |> shuffle |> repeat |> windows(length: 3, hop: 2) |> batch(2)",
     "range(50, lanes: 4) |> windows(length: 3, hop: 1) |> shuffle |> repeat |> batch(2)",
+    "range(40, lanes: 4) |> repeat |> map { ids: arange(i % 7) } |> pack(ids, length: 9) |> batch(2)",
+    "range(40, lanes: 4) |> shuffle |> repeat |> map { ids: arange(i % 7) + i } |> pack(ids, length: 9, fit: first, bins: 2) |> batch(2)",
+    "range(64, lanes: 8) |> repeat |> shuffle(window: 7) |> map { ids: arange(i % 12) + i } |> pack(ids, length: 8, fit: best, block: 5) |> map { ids, x: uniform() } |> batch(2)",
+    "range(40, lanes: 4) |> repeat |> map { a: arange(i % 7), b: arange(i % 5) + i } else skip(most: 0.5) |> pack({ a, b }, length: { a: 9, b: 7 }, fit: first, bins: 2) |> batch(2)",
+    "mix([range(40, lanes: 4) |> repeat, range(30, lanes: 4) |> shuffle |> repeat |> map { i: i + 100 }], weights: [3, 1]) |> batch(3)",
+    "mix({ a: range(40, lanes: 4) |> repeat |> map { ids: arange(i % 7) } |> pack(ids, length: 9), b: range(30, lanes: 4) |> repeat |> map { ids: arange(i % 9) + i } |> pack(ids, length: 9, fit: best, block: 4) }, weights: { a: 0.3, b: 0.7 }) |> map { ids, x: uniform() } |> batch(2)",
+    "mix([range(40, lanes: 4) |> where i % 3 > 0, range(30, lanes: 4) |> map { i: i + 100 }], at_end: repeat) |> batch(2)",
+    "lines(\"{data}/texts/*.txt\", lanes: 4) |> repeat |> map { ids: arange(len(text)) } |> pack(ids, length: 9) |> shuffle(window: 4) |> batch(2)",
     "range(40, lanes: 4) |> repeat |> map { x: 12 // (i % 5) } else skip(most: 0.5) |> batch(3)",
     "range(40, lanes: 4) |> repeat |> map { x: 12 // (i % 5) } else another(most: 0.5) |> batch(3)",
     "lines(\"{data}/texts/*.txt\", lanes: 4) |> repeat |> where len(text) % 2 == 0 |> map { n: len(text) } |> batch(2)",
@@ -32,11 +40,13 @@ const PROGRAMS: [&str; 14] = [
 
 /// The same where an epoch ends after some batches: 21, and fewer than there are ranks; and where the lanes
 /// would end too, with nothing or more left of them.
-const ENDING: [&str; 5] = [
+const ENDING: [&str; 7] = [
     "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(3) |> map { i } |> take(21) |> map { j: i * 2 }",
     "range(50, lanes: 4) |> repeat |> shuffle(window: 5) |> batch(3) |> take(3)",
     "range(64, lanes: 4) |> shuffle |> shuffle(window: 5) |> batch(4) |> take(16) |> map { j: i * 2 }",
     "range(61, lanes: 4) |> where i % 5 > 0 |> batch(3) |> map { i } |> take(14)",
+    "mix([range(61, lanes: 4) |> where i % 5 > 0, range(50, lanes: 4)], weights: [2, 1], at_end: drop) |> batch(3) |> map { i } |> take(14)",
+    "range(90, lanes: 4) |> map { ids: arange(i % 7) + i } |> pack(ids, length: 9, fit: best, block: 6) |> batch(1) |> take(21)",
     "tfrecord(\"{data}/shards/*.tfrecord\", lanes: 4) |> map { n: row[\"n\"] as i64 } else skip(most: 0.9) |> batch(1) |> take(7)",
 ];
 /// The first of four lanes ends after two batches.
@@ -44,6 +54,9 @@ const SHORT_LANE: &str = "range(40, lanes: 4) |> where i < 4 or i > 9 |> batch(2
 /// Of two lanes the first one is sound, and all records of the second one fail.
 const HALF_SOUND: &str =
     "range(40, lanes: 2) |> repeat |> map { x: if i < 20 then i else i // (i - i) } |> batch(4)";
+/// The same, packed, and mixed with records that are all sound.
+const HALF_PACKED: &str = "mix([range(40, lanes: 2) |> repeat |> map { ids: arange(if i < 20 then 1 + i % 5 else i // (i - i)) } |> pack(ids, length: 4), \
+     range(9, lanes: 2) |> repeat |> map { ids: arange(4) } |> pack(ids, length: 4)]) |> batch(4)";
 /// Of four lanes one has no record: it ends.
 const EMPTY_LANE: &str = "range(3, lanes: 4) |> repeat |> map { i } |> batch(2)";
 
@@ -147,8 +160,10 @@ fn short() -> Result<(), Failed> {
 }
 
 fn own_alone() -> Result<(), Failed> {
-    for take in ["", " |> take(900)"] {
-        alone(&format!("edition 2026\npipeline p = {HALF_SOUND}{take}\n"))?;
+    for half in [HALF_SOUND, HALF_PACKED] {
+        for take in ["", " |> take(900)"] {
+            alone(&format!("edition 2026\npipeline p = {half}{take}\n"))?;
+        }
     }
     Ok(())
 }

@@ -131,6 +131,34 @@ pub(crate) fn spans(op: &Op, registry: &Registry) -> Option<u32> {
     u32::try_from(open).ok()
 }
 
+/// What `pack` fills.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Packed {
+    /// The fields, and how many elements of each a sequence has.
+    pub(crate) lengths: Vec<(String, u64)>,
+    /// Whether records are cut so that nothing but the end of an epoch is padded.
+    pub(crate) is_full: bool,
+}
+
+/// What `op` fills, where it packs records into sequences.
+pub(crate) fn packed(op: &Op, registry: &Registry) -> Option<Packed> {
+    let OpKind::Operator { entry, args, .. } = &op.kind else { return None };
+    let entry = registry.operator(entry).filter(|it| it.action() == Some(Action::Pack))?;
+    let Some(Arg::List(of)) = registry.argument(entry, args, "of") else { return None };
+    let length = registry.argument(entry, args, "length")?;
+    let length = |name: &str| match length {
+        Arg::Record(all) => all.iter().find(|it| it.0 == name).and_then(|it| whole(&it.1)),
+        one => whole(one),
+    };
+    let named = |it: &Arg| match it {
+        Arg::Text(name) => Some((name.clone(), length(name)?)),
+        _ => None,
+    };
+    let fit = registry.argument(entry, args, "fit");
+    let is_full = matches!(fit, Some(Arg::Word(it)) if it == "split");
+    Some(Packed { lengths: of.iter().filter_map(named).collect(), is_full })
+}
+
 /// Whether the operator `entry` draws which record comes next, anew in every epoch.
 pub(crate) fn draws_order(entry: &str, registry: &Registry) -> bool {
     let action = registry.operator(entry).and_then(Entry::action);

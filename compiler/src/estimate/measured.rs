@@ -4,8 +4,12 @@
 //! values is known from the records of which each value was timed. Each value is of one step, so
 //! the sum over the steps is the processor time of the stage, to the nanosecond.
 
-use super::{CallEstimate, Figure, Origin, StepEstimate};
-use crate::{lower::Lowered, registry::Registry};
+use super::{CallEstimate, Figure, Filled, Origin, StepEstimate};
+use crate::{
+    analysis::role::{Role, operator},
+    lower::Lowered,
+    registry::Registry,
+};
 use plan::{
     Arg, Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured,
     called,
@@ -23,6 +27,8 @@ struct Found {
     serial_ns: f64,
     /// Bytes of a record that leaves it, where it is the last one of a stage.
     bytes: Option<f64>,
+    /// Where it pads, how much of that is of records.
+    filled: Option<Filled>,
     calls: BTreeMap<String, Call>,
 }
 
@@ -44,7 +50,10 @@ pub(super) fn ratios(
     for ((id, _), stage) in lowered.program.stages.iter().zip(&measured.stages) {
         let tells = |op: &OpId| match &plan.ops[*op].kind {
             OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
-            OpKind::Operator { entry, args, .. } => fills_tokens((entry, args), registry),
+            OpKind::Operator { entry, args, .. } => {
+                fills_tokens((entry, args), registry)
+                    || matches!(operator(entry, args, 1, registry), Role::Packs(_))
+            }
             _ => false,
         };
         let ops: Vec<OpId> = ops_of(lowered, id).into_iter().filter(tells).collect();
@@ -98,6 +107,7 @@ pub(super) fn apply(
         if let Some(bytes) = found.bytes {
             step.bytes = known(bytes);
         }
+        step.filled = found.filled.or(step.filled);
         step.calls = found.calls.into_iter().map(|it| as_call(it, found.entered)).collect();
     }
 }
@@ -129,6 +139,7 @@ fn add(
     let Code::Transform(transform) = &stage.code else {
         let found = all.entry(first).or_default();
         found.serial_ns += measured.serial_ns;
+        found.filled = filled(measured);
         let name = stage.entry().unwrap_or_default();
         found.add(name, (measured.cpu_ns, measured.entered as f64, None));
         return;
@@ -149,6 +160,14 @@ fn add(
         }
         found.add(&name, (ns * entered, times, measured.call_bytes(call.node)));
     }
+}
+
+/// How much of what an operator makes is of records, where it pads.
+fn filled(of: &StageMeasured) -> Option<Filled> {
+    let (filled, all, left) = (of.filled as f64, of.elements as f64, of.left as f64);
+    let share = (filled / all).min(1.0);
+    (all > 0.0 && left > 0.0)
+        .then(|| Filled { elements: known(filled / left), share: known(share) })
 }
 
 /// Counts the records that enter each step of a stage: fewer after a filter.

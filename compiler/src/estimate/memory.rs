@@ -69,7 +69,7 @@ pub(super) fn memory(
     let mut memory = Memory::default();
     let mut times = vec![1.0; stages.len()];
     for lanes in &lowered.program.lanes {
-        lanes.stages(stages).for_each(|it| times[it.row()] = f64::from(lanes.count));
+        lanes.stages(stages).iter().for_each(|it| times[it.row()] = f64::from(lanes.count));
     }
     let computing = stages.rows().iter().filter_map(|stage| match &stage.code {
         Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, registry)),

@@ -6,7 +6,7 @@ use crate::{
         cost::Prices,
         flow,
         live::values,
-        role::{Role, role},
+        role::{Role, packed, role},
         size,
     },
     lower::Lowered,
@@ -52,6 +52,18 @@ pub struct StepEstimate {
     /// Of a `batch` that several workers write into: the steps that do, by their places.
     #[serde(default)]
     pub filled_by: Vec<usize>,
+    /// Where it pads, how much of what leaves it is of records, if that is known.
+    #[serde(default)]
+    pub filled: Option<Filled>,
+}
+
+/// How much of what leaves a step is of records, and not padding.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Filled {
+    /// Elements of records in one that leaves it, such as the tokens of a sequence.
+    pub elements: Figure,
+    /// The share of all of its elements that these are, 0 to 1.
+    pub share: Figure,
 }
 
 /// A function within a step.
@@ -108,9 +120,17 @@ pub(super) fn steps(
             spread: 0.0,
             calls: if moved { Vec::new() } else { calls },
             filled_by: known.filled_by(id),
+            filled: full(op, registry),
         });
     }
     steps
+}
+
+/// What is filled to the end by what it is: sequences of records that are cut.
+fn full(op: &Op, registry: &Registry) -> Option<Filled> {
+    let packed = packed(op, registry).filter(|it| it.is_full)?;
+    let elements = packed.lengths.iter().map(|it| it.1 as f64).sum();
+    Some(Filled { elements: Figure::exact(elements), share: Figure::exact(1.0) })
 }
 
 impl CallEstimate {

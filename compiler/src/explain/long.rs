@@ -234,6 +234,7 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
         ("memory", format!("{}: {}", bytes(memory.total()), parts.join(", "))),
     ];
     all.extend(explanation.held.iter().map(|it| ("held", it.clone())));
+    all.extend(explanation.fillings.iter().map(|it| (it.label(), it.text())));
     all.extend(explanation.story.iter().filter(|it| !it.why.is_empty()).map(told));
     all.extend(forecast::rows(explanation));
     all.extend(forecast::lengths(explanation).map(|it| ("assumed", it)));

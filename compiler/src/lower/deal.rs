@@ -75,8 +75,8 @@ fn own_lanes(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Option<OwnLanes> {
         }
         stage = *stages[stage].inputs.first()?;
     };
-    let source = lanes.stages(stages).last()?;
-    let is_endless = matches!(stages[source].code, Code::Source { laps: None, .. });
+    let mut sources = lanes.sources(stages).into_iter();
+    let is_endless = sources.all(|it| matches!(stages[it].code, Code::Source { laps: None, .. }));
     (has_batch && (is_endless || take.is_some())).then_some(OwnLanes { stage, take })
 }
 

@@ -14,7 +14,7 @@ use crate::{
     errors::lower as errors,
     registry::Registry,
 };
-use plan::{Arg, Code, Diagnostic, Index, Lanes, Op, OpId, OpKind, Plan};
+use plan::{Action, Arg, Code, Diagnostic, Entry, Index, Lanes, Op, OpId, OpKind, Plan};
 
 /// The batches of a plan that lanes are dealt into.
 #[derive(Debug, Default)]
@@ -86,15 +86,24 @@ impl Walk<'_> {
             Role::ShuffleWithin(_) if spans(op, self.registry).is_some() => {
                 self.refuse(op, lanes, &SPANS);
             }
-            Role::ShuffleWithin(_) | Role::Windows { .. } => return Some(lanes),
+            Role::ShuffleWithin(_) | Role::Windows { .. } | Role::Packs(_) => return Some(lanes),
             // It has no index, which is said already.
             Role::Permute | Role::Repeat(_) => {}
             Role::Batch { .. } => self.batch(id, op, lanes),
             Role::Take(_) | Role::Skip(_) => self.refuse(op, lanes, &COUNTS),
+            Role::Merge(_) if self.is_mixed_alike(op, lanes.0) => return Some(lanes),
             _ if op.inputs.len() > 1 => self.refuse(op, lanes, &JOINS),
             _ => self.refuse(op, lanes, &LOOKS_AT_ALL),
         }
         None
+    }
+
+    /// Whether `op` mixes streams that all have so many lanes: then it mixes those of one number.
+    fn is_mixed_alike(&self, op: &Op, count: u32) -> bool {
+        let OpKind::Operator { entry, .. } = &op.kind else { return false };
+        let action = self.registry.operator(entry).and_then(Entry::action);
+        let of = |it: &OpId| self.lanes[it.row()].map(|it| it.0);
+        action == Some(Action::Mix) && op.inputs.iter().all(|it| of(it) == Some(count))
     }
 
     fn source(&mut self, id: OpId, op: &Op) -> Option<(u32, OpId)> {
@@ -135,7 +144,7 @@ const COUNTS: errors::NoLanes = errors::NoLanes {
     help: "move it directly after the source, where it counts all records, or after `batch`",
 };
 const JOINS: errors::NoLanes = errors::NoLanes {
-    what: "the streams combined here have different lanes",
+    what: "streams in lanes can only be mixed, if all have the same number of lanes",
     help: "remove `lanes` (ranks do not need them), or batch each stream before combining them",
 };
 const LOOKS_AT_ALL: errors::NoLanes = errors::NoLanes {

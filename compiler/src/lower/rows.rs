@@ -52,8 +52,7 @@ pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, registry: &Registry, la
     }
     for lanes in lanes {
         let most = u32::try_from(lanes.rows).unwrap_or(u32::MAX).max(LANE_ROWS);
-        let in_lanes: Vec<StageId> = lanes.stages(stages).collect();
-        in_lanes.into_iter().for_each(|it| stages[it].rows = stages[it].rows.min(most));
+        lanes.stages(stages).into_iter().for_each(|it| stages[it].rows = stages[it].rows.min(most));
     }
 }
 

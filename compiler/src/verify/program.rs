@@ -23,9 +23,9 @@ use crate::{
     registry::Registry,
 };
 use plan::{
-    Arg, Code, DType, Deal, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index, Lanes, Library,
-    Policy, Program, Property, Records, STAGES_MAX, Series, Spans, Stage, StageId, Transform, Type,
-    Windows,
+    Action, Arg, Code, DType, Deal, Entry, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index,
+    Lanes, Library, Policy, Program, Property, Records, STAGES_MAX, Series, Spans, Stage, StageId,
+    Transform, Type, Windows,
 };
 use std::collections::BTreeSet;
 
@@ -83,7 +83,8 @@ fn once(program: &Program) -> Result<(), String> {
     ensure(program.once.iter().all(is_read), || "what runs once is not read by an operator".into())
 }
 
-/// Lanes are of sources that can be read anywhere, each goes one way, and no stage is in two of them.
+/// Lanes are of sources that can be read anywhere, streams meet in them only where they are mixed, and no stage is in two of
+/// them.
 fn lanes(program: &Program, registry: &Registry) -> Result<(), String> {
     let stages = &program.stages;
     let mut seen = BTreeSet::new();
@@ -97,11 +98,14 @@ fn lanes(program: &Program, registry: &Registry) -> Result<(), String> {
                 Code::Source { entry, .. } => {
                     registry.source(entry).is_some_and(|it| it.has(Property::Indexed))
                 }
+                Code::Operator { entry, .. } if stages[it].inputs.len() > 1 => {
+                    registry.operator(entry).and_then(Entry::action) == Some(Action::Mix)
+                }
                 _ => stages[it].inputs.len() == 1,
             };
             ensure(one_way && seen.insert(it), || format!("{it} cannot be done in lanes"))?;
         }
-        let inner = lanes.stages(stages).skip(1).any(|it| it == program.deal.stage);
+        let inner = lanes.stages(stages).into_iter().skip(1).any(|it| it == program.deal.stage);
         ensure(!inner, || format!("{} deals within lanes", program.deal.stage))?;
     }
     Ok(())

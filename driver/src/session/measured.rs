@@ -228,6 +228,8 @@ fn of_stage(it: &StageStats) -> StageMeasured {
         entered: it.entered,
         left: it.records,
         bytes: it.bytes,
+        filled: it.filled,
+        elements: it.elements,
         cpu_ns: nanos(it.cpu),
         serial_ns: nanos(it.serial_cpu),
         wall_ns: nanos(it.busy),

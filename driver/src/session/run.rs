@@ -18,7 +18,8 @@ pub use prepare::{Filled, Filling, PrepareWatch, prepare};
 pub use sampling::{Sampling, sample};
 pub use stream::{Arrival, Stream};
 pub use summary::{
-    ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, StageSummary, Summary,
+    ClassesSummary, DiskSummary, Dropped, FillingSummary, KeptSummary, LeftOver, Loss,
+    StageSummary, Summary,
 };
 pub use uneven::UnevenRanks;
 

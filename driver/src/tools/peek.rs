@@ -4,6 +4,7 @@
 //! are looked at. A record that fails is named at the step where it failed, and the rest goes on.
 
 mod follow;
+mod reading;
 mod text;
 mod value;
 
@@ -12,6 +13,7 @@ pub use text::{followed_text, text};
 pub(crate) use value::number;
 pub use value::{Range, Value};
 
+use self::reading::{Reading, readings};
 use crate::{
     session::{
         classes,
@@ -237,14 +239,16 @@ impl Looking<'_> {
             filtered: 0,
             whole: out.whole,
         };
+        let read = readings(&part);
         let gone = matches!(op.kind, OpKind::Where { .. }) || !out.lost.is_empty();
         if gone && is_record_wise(plan, id) {
             let input =
                 cut::program(&cut::at(plan, op.inputs[0]), Faults::AsWritten, self.compiled)?;
             let flow = self.way().start(&input, self.sample)?;
-            Beside::new(&out, replaces(plan, id), n).walk(flow, &mut peek)?;
+            Beside::new((&out, &read), replaces(plan, id), n).walk(flow, &mut peek)?;
         } else {
-            peek.records = out.records.iter().map(|it| Seen::record(it, false)).collect();
+            let seen = |it: &Chunk| Seen::record(it, &read, false);
+            peek.records = out.records.iter().map(seen).collect();
         }
         Ok((peek, out.records))
     }
@@ -301,6 +305,8 @@ impl Out {
 /// What comes out of a step beside what goes in, so that it is known where records went.
 struct Beside<'a> {
     out: &'a Out,
+    /// How its fields are read.
+    readings: &'a [Option<Reading>],
     lost: BTreeMap<u64, &'a LostRecord>,
     replaces: bool,
     /// Records that failed, and whose places may still be taken.
@@ -312,9 +318,13 @@ struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    fn new(out: &'a Out, replaces: bool, named: usize) -> Self {
+    fn new(
+        (out, readings): (&'a Out, &'a [Option<Reading>]),
+        replaces: bool,
+        named: usize,
+    ) -> Self {
         let lost = out.lost.iter().map(|it| (it.id, it)).collect();
-        Self { out, lost, replaces, unreplaced: 0, named, told: 0 }
+        Self { out, readings, lost, replaces, unreplaced: 0, named, told: 0 }
     }
 
     fn walk(mut self, mut input: Flow, peek: &mut StepPeek) -> Result<(), Failure> {
@@ -362,7 +372,7 @@ impl<'a> Beside<'a> {
 
     fn tell(&mut self, peek: &mut StepPeek, in_place: bool) {
         if let Some(record) = self.out.records.get(self.told) {
-            peek.records.push(Seen::record(record, in_place));
+            peek.records.push(Seen::record(record, self.readings, in_place));
             self.told += 1;
         }
     }
@@ -375,8 +385,10 @@ impl FieldPeek {
 }
 
 impl Seen {
-    pub(crate) fn record(chunk: &Chunk, in_place: bool) -> Self {
-        let values = chunk.columns.iter().map(|it| Value::of(&it.row(0))).collect();
-        Self::Record { id: id_text(chunk.ids()[0]), values, in_place }
+    /// The first record of a chunk, whose fields are read so.
+    pub(crate) fn record(chunk: &Chunk, readings: &[Option<Reading>], in_place: bool) -> Self {
+        let values = chunk.columns.iter().zip(readings);
+        let values = values.map(|(it, reading)| Value::of(&it.row(0)).read(&it.row(0), reading));
+        Self::Record { id: id_text(chunk.ids()[0]), values: values.collect(), in_place }
     }
 }

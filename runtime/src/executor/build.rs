@@ -121,7 +121,8 @@ impl Build<'_> {
         let program = self.program;
         let mut in_lanes = vec![false; program.stages.len()];
         for lanes in &program.lanes {
-            lanes.stages(&program.stages).for_each(|it| in_lanes[it.row()] = true);
+            let stages = lanes.stages(&program.stages);
+            stages.into_iter().for_each(|it| in_lanes[it.row()] = true);
         }
         for id in program.stages.ids() {
             match program.lanes.iter().find(|it| it.stage == id) {
@@ -135,7 +136,7 @@ impl Build<'_> {
 
     /// The nodes of all lanes, one lane after the other, and what deals them.
     fn lanes(&mut self, lanes: &Lanes) -> Result<(), Failure> {
-        let mut stages: Vec<StageId> = lanes.stages(&self.program.stages).collect();
+        let mut stages = lanes.stages(&self.program.stages);
         stages.reverse();
         let own = self.own(lanes)?;
         let mut inputs = Vec::with_capacity(lanes.count as usize);
@@ -160,13 +161,14 @@ impl Build<'_> {
         if world == 1 || deal.own.as_ref().is_none_or(|it| it.stage != lanes.stage) {
             return Ok(Own::ALL);
         }
-        let source = lanes.stages(stages).last().expect("a lane has a source");
-        let stage = &stages[source];
-        let counted = self.counted(source).map_err(|it| task::at(it, stage.label()))?;
-        let whole = counted.units()?;
-        // A lane without any record is one that ends.
-        if whole < u64::from(lanes.count) {
-            return Ok(Own::ALL);
+        for source in lanes.sources(stages) {
+            let stage = &stages[source];
+            let counted = self.counted(source).map_err(|it| task::at(it, stage.label()))?;
+            let whole = counted.units()?;
+            // A lane without any record is one that ends.
+            if whole < u64::from(lanes.count) {
+                return Ok(Own::ALL);
+            }
         }
         self.own = Own::of((rank, world), lanes.count);
         Ok(self.own)
@@ -194,6 +196,7 @@ impl Build<'_> {
             kept: Kept::default(),
             once: Vec::new(),
             by_file: Vec::new(),
+            filling: Arc::default(),
         };
         Ok(operating(maker))
     }
@@ -455,6 +458,7 @@ impl Build<'_> {
             kept: Kept::default(),
             once: stage.inputs.iter().map(|it| self.program.once.contains(it)).collect(),
             by_file: stage.inputs.iter().map(|it| self.by_file(*it)).collect(),
+            filling: Arc::default(),
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;

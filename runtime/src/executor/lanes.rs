@@ -324,6 +324,7 @@ mod tests {
             pool: &Pool::default(),
             kept: None,
             by_file: &[],
+            filling: &std::sync::Arc::default(),
         };
         build(&call).map(|it| it.serial).expect("the state fits")
     }

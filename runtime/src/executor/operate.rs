@@ -7,8 +7,8 @@ use super::{
     task::Work,
 };
 use crate::{
-    BuildOperator, ByFile, Chunk, Failure, Finish, Kept, Mark, Operator, OperatorCall, Pool,
-    Running, Wants, mix,
+    BuildOperator, ByFile, Chunk, Failure, Filling, Finish, Kept, Mark, Operator, OperatorCall,
+    Pool, Running, Wants, mix,
 };
 use plan::{Arg, Field};
 use std::{collections::VecDeque, sync::Arc};
@@ -61,6 +61,8 @@ pub(super) struct Maker {
     pub(super) once: Vec<bool>,
     /// See [`OperatorCall::by_file`].
     pub(super) by_file: Vec<Option<Arc<ByFile>>>,
+    /// How much of what it has made is padding, in all epochs.
+    pub(super) filling: Arc<Filling>,
 }
 
 /// An operator in its epoch.
@@ -122,6 +124,7 @@ impl Maker {
             pool: &self.pool,
             kept: self.once.contains(&true).then_some(&self.kept),
             by_file: &self.by_file,
+            filling: &self.filling,
         })?;
         let (point, inputs) = match resume.cloned() {
             Some(Resume { state, number, inputs, .. }) => {

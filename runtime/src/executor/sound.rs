@@ -33,14 +33,14 @@ pub(super) fn verify(program: &Program) -> Result<(), Failure> {
     if are_lanes_apart(program) { Ok(()) } else { wrong("its lanes are invalid".into()) }
 }
 
-/// Whether the stages of lanes are chains, none of which is a part of another.
+/// Whether the stages of lanes are trees, none of which is a part of another.
 fn are_lanes_apart(program: &Program) -> bool {
     let mut in_lanes = vec![false; program.stages.len()];
     program.lanes.iter().all(|lanes| {
         let fits = lanes.stage.row() < in_lanes.len() && (1..=Lanes::MAX).contains(&lanes.count);
-        fits && lanes.stages(&program.stages).all(|it| {
+        fits && lanes.stages(&program.stages).into_iter().all(|it| {
             let is_new = !std::mem::replace(&mut in_lanes[it.row()], true);
-            is_new && program.stages[it].inputs.len() <= 1
+            is_new && !program.once.contains(&it)
         })
     })
 }

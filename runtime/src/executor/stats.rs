@@ -47,6 +47,10 @@ pub struct StageStats {
     pub records: u64,
     /// Bytes that have left it.
     pub bytes: u64,
+    /// Of an operator that pads what it makes: the elements of records in it, and all with the padding.
+    pub filled: u64,
+    /// See `filled`.
+    pub elements: u64,
     /// Time that threads have spent in its tasks, by the wall clock.
     pub busy: Duration,
     /// Processor time of its tasks. Of short ones some are measured, and stand for the rest.
@@ -102,6 +106,8 @@ impl StageStats {
             (&mut self.entered, before.entered),
             (&mut self.records, before.records),
             (&mut self.bytes, before.bytes),
+            (&mut self.filled, before.filled),
+            (&mut self.elements, before.elements),
             (&mut self.tasks, before.tasks),
             (&mut self.calls.records, before.calls.records),
         ];
@@ -186,7 +192,12 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         match &node.kind {
             Kind::Transform { compiled, .. } => stage.calls = compiled.calls(),
             Kind::Fetch(_) | Kind::Stream { .. } => stage.entered += node.measured.records,
-            _ => {}
+            Kind::Operator(operating) => {
+                let (filled, all) = operating.maker.filling.elements();
+                stage.filled += filled;
+                stage.elements += all;
+            }
+            Kind::Finish => {}
         }
         if !matches!(node.kind, Kind::Finish) && !node.deals_lanes {
             stage.entered += match node.kind {

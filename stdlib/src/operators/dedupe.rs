@@ -268,6 +268,7 @@ mod tests {
             pool: &pool,
             kept: None,
             by_file: &[],
+            filling: &Arc::default(),
         };
         let mut dedupe = build(&call).unwrap().serial;
         let mut chunks = input.chunks_of(4, 0).into_iter();

@@ -229,6 +229,7 @@ impl Case<'_> {
             pool: &Pool::default(),
             kept,
             by_file: &[],
+            filling: &std::sync::Arc::default(),
         })?;
         let inputs = self.inputs.iter().zip(&begin.inputs).enumerate();
         let mut inputs: Vec<_> =

@@ -291,7 +291,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
             Box::new(Blocks::new(groups))
         }
     };
-    let fit = terms.fit;
+    let (fit, filling) = (terms.fit, call.filling.clone());
     let finish = move |chunk: Chunk, _| {
         let lengths = fill.lengths(&chunk)?;
         let sequences = match (fit, &bounds[..]) {
@@ -300,7 +300,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
             (Fit::Best, [one]) => best(&lengths[0], one.length),
             (Fit::Best, several) => best_of_several(&lengths, several)?,
         };
-        fill.sequences(&chunk, &sequences, &lengths)
+        fill.sequences(&chunk, &sequences, &lengths, &filling)
     };
     Ok(Running { serial, parallel: Some(Arc::new(finish)) })
 }

@@ -23,6 +23,7 @@ const SHOWN: usize = 3;
 
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut all = vec![("rewrites", rewrites(explanation)), ("limits", limits(explanation))];
+    all.extend(explanation.fillings.iter().map(|it| (it.label(), vec![it.text()])));
     all.extend(Some(requests(explanation)).filter(|it| !it.is_empty()).map(|it| ("requests", it)));
     all.extend(forecast::python(explanation).map(|it| ("python", vec![it])));
     let uneven = explanation.two_ranks.filter(|it| it.of > it.each.saturating_mul(2));

@@ -166,6 +166,20 @@ pub struct StageSummary {
     pub busy_seconds: f64,
     /// The same as a share of all such time: 0 to 1.
     pub busy_share: f64,
+    /// How much of what it makes is padding, where it pads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filling: Option<FillingSummary>,
+}
+
+/// How much of what a stage has made is padding: sequences of `pack`, padded fields of `batch`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FillingSummary {
+    /// Elements of records, such as tokens.
+    pub elements: u64,
+    /// The same a second.
+    pub elements_per_second: f64,
+    /// The share of all elements that is padding: 0 to 1.
+    pub padding_share: f64,
 }
 
 /// Records that were lost in the same way.
@@ -200,7 +214,7 @@ impl Summary {
             stalls: stats.stalls,
             cpu_seconds: runtime::os::process_cpu().map(|it| it.as_secs_f64()),
             memory_peak: machine::memory_peak(),
-            stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
+            stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy, seconds)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
             left_over: None,
@@ -220,8 +234,14 @@ impl Summary {
 }
 
 impl StageSummary {
-    fn of(stage: &StageStats, all_busy: f64) -> Self {
+    fn of(stage: &StageStats, all_busy: f64, seconds: f64) -> Self {
         let busy_seconds = stage.busy.as_secs_f64();
+        let (filled, all) = (stage.filled, stage.elements);
+        let filling = (all > 0).then(|| FillingSummary {
+            elements: filled,
+            elements_per_second: if seconds > 0.0 { filled as f64 / seconds } else { 0.0 },
+            padding_share: all.saturating_sub(filled) as f64 / all as f64,
+        });
         Self {
             steps: stage.steps.clone(),
             label: stage.label.clone(),
@@ -229,6 +249,7 @@ impl StageSummary {
             bytes: stage.bytes,
             busy_seconds,
             busy_share: if all_busy > 0.0 { busy_seconds / all_busy } else { 0.0 },
+            filling,
         }
     }
 }

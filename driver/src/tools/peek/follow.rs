@@ -3,7 +3,7 @@
 //! It is found in its source first. Where that can be read by number, every step is then run on it
 //! alone: what is drawn for a record does not depend on the others (`semantics.md`, 6).
 
-use super::{FieldPeek, Looking, Lost, PeekOptions, Seen, is_record_wise};
+use super::{FieldPeek, Looking, Lost, PeekOptions, Seen, is_record_wise, reading::readings};
 use crate::{
     session::{
         compiled::Compiled,
@@ -179,7 +179,9 @@ impl Trail<'_> {
         let (records, ids) = self.search(&mut flow, id)?;
         if !records.is_empty() {
             self.ids = ids;
-            return Ok(records.iter().map(|it| What::Seen(Seen::record(it, false))).collect());
+            let read = readings(&part);
+            let seen = |it: &Chunk| What::Seen(Seen::record(it, &read, false));
+            return Ok(records.iter().map(seen).collect());
         }
         let step = &self.plan.ops[id].step;
         let mut lost = flow.take_lost().into_iter();

@@ -1,5 +1,6 @@
 //! A value in a few words.
 
+use super::reading::Reading;
 use crate::tools::kind::Kind;
 use plan::DType;
 use runtime::Tensor;
@@ -57,6 +58,9 @@ pub enum Value {
         first: Vec<String>,
         /// Of numbers; none where there is no element.
         range: Option<Range>,
+        /// What people read in the first of them, where they can: the text of token ids.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<Box<Value>>,
     },
 }
 
@@ -91,9 +95,18 @@ impl Value {
                     shape: shape.to_vec(),
                     first: first.map(|it| number(&it)).collect(),
                     range: range(&flat),
+                    text: None,
                 }
             }
         }
+    }
+
+    /// The same with what people read in it.
+    pub(super) fn read(mut self, value: &Tensor<'_>, reading: &Option<Reading>) -> Self {
+        if let (Self::Tensor { text, .. }, Some(reading)) = (&mut self, reading) {
+            *text = reading.of(value).map(Box::new);
+        }
+        self
     }
 }
 
@@ -107,6 +120,13 @@ fn text(value: &Tensor<'_>, most: usize) -> Value {
     let value: String = all.chars().take(most).collect();
     let cut = value.len() < all.len();
     Value::Text { value, bytes: all.len(), cut }
+}
+
+/// The beginning of a text that goes on where there `is_more`.
+pub(super) fn shortened(text: &str, is_more: bool) -> Value {
+    let value: String = text.chars().take(TEXT_MAX).collect();
+    let cut = is_more || value.len() < text.len();
+    Value::Text { value, bytes: text.len(), cut }
 }
 
 /// The elements in one row.
@@ -170,10 +190,14 @@ impl fmt::Display for Value {
                 let more = if *len > first.len() { ", …" } else { "" };
                 write!(f, "{dtype}[{len}] [{}{more}]", shown.join(", "))
             }
-            Self::Tensor { dtype, shape, first, range } => {
+            Self::Tensor { dtype, shape, first, range, text } => {
                 write!(f, "{dtype}{shape:?} [{}", first.join(", "))?;
                 let more = shape.iter().product::<usize>() > first.len();
                 f.write_str(if more { ", …]" } else { "]" })?;
+                // Who can read what ids stand for needs no mean of them.
+                if let Some(Self::Text { value, cut, .. }) = text.as_deref() {
+                    return write!(f, "  {value:?}{}", if *cut { "…" } else { "" });
+                }
                 let Some(Range { min, max, mean, nan }) = range else { return Ok(()) };
                 write!(f, "  {} to {}, mean {}", short(*min), short(*max), short(*mean))?;
                 if *nan > 0 { write!(f, ", {nan} NaN") } else { Ok(()) }

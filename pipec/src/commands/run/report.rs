@@ -7,8 +7,8 @@ use crate::{
     talk::{Style, Talk},
 };
 use driver::{
-    ClassesSummary, Constant, ConstantProgress, Dropped, KeptSummary, Known, LeftOver, Loss,
-    Outcome, Progress, SampleProgress, SparedSummary, StageSummary, Summary,
+    ClassesSummary, Constant, ConstantProgress, Dropped, FillingSummary, KeptSummary, Known,
+    LeftOver, Loss, Outcome, Progress, SampleProgress, SparedSummary, StageSummary, Summary,
 };
 use runtime::Failure;
 use std::path::Path;
@@ -167,6 +167,7 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
     if let Some(stage) = it.busiest() {
         rows.push(("busiest", busiest(stage)));
     }
+    rows.extend(it.stages.iter().filter_map(|it| Some(("padding", padding(it, it.filling?)))));
     let slower = runtime::tokens::slower();
     if slower > 1.0 {
         let rate = rate(it.records_per_second * slower, " records");
@@ -184,6 +185,13 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         rows.push(("memory", format!("{} peak", bytes(peak as f64))));
     }
     rows
+}
+
+/// How much of what a stage makes is padding.
+fn padding(stage: &StageSummary, of: FillingSummary) -> String {
+    let step = stage.steps.last().map_or("", String::as_str);
+    let elements = rate(of.elements_per_second, " elements");
+    format!("{} of {step} ({elements} without it)", percent(of.padding_share))
 }
 
 /// What a source does not read, for a filter.

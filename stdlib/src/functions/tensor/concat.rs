@@ -17,6 +17,7 @@ function! {
     "concat(values: values, axis: int = 0) fails -> any",
     // Assumed: half as fast as memory.
     cost: Cost::out(10.0, 0.1),
+    properties: &[Property::Joins],
     result: Some(result),
 }
 

@@ -40,7 +40,20 @@ function! {
     "tokenize(text: str, model: file, specials: bool = false, frame: bool = false, most: int = none, pattern: text = none) fails -> i32[n]",
     // Assumed, near what `benches -- tokens` shows of English text with GPT-2's model: 4 to 6 ns a byte.
     cost: Cost { ns_byte_in: 4.0, bytes_out_per_in: 0.9, ..Cost::call(150.0) },
-    result: Some(result),
+    result: Some(result);
+    reads: read,
+}
+
+/// The text of ids, for people: what is no token, or no character, is replaced.
+fn read(args: &[Arg], ids: &[i64]) -> Option<String> {
+    let Some(Arg::File(file)) = args.get(1) else { return None };
+    let model = tokens::of_file(file)?.ok()?;
+    let mut text = Vec::new();
+    for id in ids {
+        let found = u32::try_from(*id).ok().and_then(|it| model.bytes(it));
+        text.extend_from_slice(found.unwrap_or("\u{fffd}".as_bytes()));
+    }
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn result(applied: &Applied<'_>) -> Result<Type, String> {

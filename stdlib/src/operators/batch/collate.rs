@@ -10,9 +10,10 @@ use super::buckets::kind;
 use super::terms::{Lane, Part, Tail, Terms};
 use plan::{DType, Extent, Field, Type, shown_bytes};
 use runtime::{
-    Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, ROWS_END_TO_END_MAX, Shape,
-    TEXTS_BYTES_MAX, Tensor, Texts, far,
+    Builder, Chunk, Column, Failure, Filling, MAX_RANK, OperatorCall, Pool, ROWS_END_TO_END_MAX,
+    Shape, TEXTS_BYTES_MAX, Tensor, Texts, far,
 };
+use std::sync::Arc;
 
 /// Makes the batch of a group, or the batches of several.
 pub(super) struct Collate {
@@ -67,10 +68,11 @@ struct Rows {
     bound: Option<usize>,
 }
 
-/// Where batches are made, and how large they may be.
+/// Where batches are made, how large they may be, and where it is said how much of them is padding.
 struct Home {
     pool: Pool,
     share: u64,
+    filling: Arc<Filling>,
 }
 
 impl Collate {
@@ -89,7 +91,11 @@ impl Collate {
             size: terms.size,
             buckets: Each::new(terms, by),
             is_filled: terms.tail == Tail::Mask,
-            home: Home { pool: call.pool.clone(), share: call.memory },
+            home: Home {
+                pool: call.pool.clone(),
+                share: call.memory,
+                filling: call.filling.clone(),
+            },
         }
     }
 
@@ -188,13 +194,16 @@ impl Lane {
         let Rows { found, made, bound } = rows;
         let bound = bound.filter(|_| self.pad.is_some());
         let as_it_is = made == found && bound.is_none() && self.multiples.is_empty();
+        let filled = column.bytes() / column.dtype().size();
         if let Some(whole) = column.in_rows_of(found).filter(|_| as_it_is) {
+            self.tell(filled, filled, home);
             return Ok(whole);
         }
         let row = self.row_extents(column, bound)?;
         let bytes = row.elements().saturating_mul(made).saturating_mul(column.dtype().size());
         check_held(bytes, home.share, &format!("`{}` in one batch", self.field.name))?;
         debug_assert!(bytes <= HELD_BYTES_MAX);
+        self.tell(filled, column.rows() / found * made * row.elements(), home);
 
         let extents: Vec<usize> = [made].into_iter().chain(row.iter().copied()).collect();
         let mut out = Builder::new(ty, column.rows() / found, &home.pool);
@@ -207,6 +216,13 @@ impl Lane {
             }
         }
         Ok(out.finish())
+    }
+
+    /// Says how much of a field that is padded is padding.
+    fn tell(&self, filled: usize, all: usize, home: &Home) {
+        if self.pad.is_some() && self.field.ty.fixed().is_none() {
+            home.filling.add(filled, all);
+        }
     }
 
     /// The texts of every `found` rows as one row; those that fill a batch up are empty.

@@ -188,6 +188,7 @@ fn texts_of_a_batch_stay_within_the_memory_of_the_run() {
             pool: &pool,
             kept: None,
             by_file: &[],
+            filling: &Arc::default(),
         };
         build(&of).unwrap().parallel.unwrap()
     };
@@ -526,6 +527,7 @@ fn neighbours_become_a_batch_where_they_lie() {
         pool: &pool,
         kept: None,
         by_file: &[],
+        filling: &Arc::default(),
     })
     .unwrap();
     let mut groups = Vec::new();

@@ -4,7 +4,7 @@ use super::{Part, Terms, fits::Bound};
 use crate::operators::{group::failure, order::lineage};
 use crate::prelude::*;
 use plan::mix;
-use runtime::{Builder, ChunkBuilder, Column, OperatorCall, Pool};
+use runtime::{Builder, ChunkBuilder, Column, Filling, OperatorCall, Pool};
 
 /// A part of a record in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +158,7 @@ impl Fill {
         chunk: &Chunk,
         all: &Sequences,
         lengths: &[Vec<usize>],
+        filling: &Filling,
     ) -> Result<Chunk, Failure> {
         let rows = all.ends.len();
         let mut out = ChunkBuilder::new(&self.fields, rows, chunk.epoch, &self.pool);
@@ -168,6 +169,10 @@ impl Fill {
         let others = lengths.iter().skip(1).map(|it| all.of(it));
         let others: Vec<Sequences> = others.collect();
         let of = |share: usize| if share == 0 { all } else { &others[share - 1] };
+        for (number, share) in self.shares.iter().enumerate() {
+            let filled = of(number).pieces.iter().map(|it| it.len as usize).sum();
+            filling.add(filled, rows * share.length);
+        }
         let builders = std::mem::take(&mut out.columns);
         let mut columns = Vec::with_capacity(builders.len());
         for (make, mut to) in self.makes.iter().zip(builders) {

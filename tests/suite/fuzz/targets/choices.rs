@@ -165,6 +165,8 @@ pub(super) fn profiles() -> Vec<Vec<u8>> {
         entered: 90,
         left: 80,
         bytes: 4096,
+        filled: 70,
+        elements: 90,
         cpu_ns: 5e6,
         serial_ns: 1e6,
         wall_ns: 6e6,
