@@ -69,6 +69,8 @@ fn a_run_holds_what_it_is_given_or_is_refused_with_what_would_do() {
         let run = |memory: u64| {
             folder.pipec(&["run", "a.pipe", "--json", "--memory", &format!("{memory}MB")])
         };
+        // More of the program is mapped once the system has more of its file in memory.
+        run(1_000);
         let refused = run(1);
         refused
             .ends(3, &["this pipeline needs about", "for the process itself", "the limit is 1 MB"]);

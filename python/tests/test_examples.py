@@ -55,6 +55,28 @@ def test_training_goes_on_after_a_kill_with_the_same_losses(tmp_path):
     assert sum(curves[0][-10:]) < sum(curves[0][:10])
 
 
+def gpt(tmp_path, losses, *args, ranks=1):
+    many = ("-m", "torch.distributed.run", "--nproc-per-node", ranks) if ranks > 1 else ()
+    return python(
+        *many, EXAMPLES / "train_gpt.py", "--steps", 30, "--length", 32, "--data", "sample:text?count=400",
+        "--losses", tmp_path / losses, *args)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_gpt_goes_on_after_a_kill_with_the_same_losses(tmp_path, ranks):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    whole = gpt(tmp_path, "whole.json", ranks=ranks)
+    assert whole.returncode == 0, whole.stderr
+    checkpoint = ("--checkpoint", tmp_path / "run.pt", "--every", 4)
+    assert gpt(tmp_path, "going.json", *checkpoint, "--kill-at", 14, ranks=ranks).returncode != 0
+    going = gpt(tmp_path, "going.json", *checkpoint, ranks=ranks)
+    assert going.returncode == 0 and "resumed after step 12" in going.stdout, going.stderr
+    for rank in [""] if ranks == 1 else [".0", ".1"]:
+        curves = [json.loads((tmp_path / (it + rank)).read_text()) for it in ("whole.json", "going.json")]
+        assert len(curves[0]) == 30 and curves[0] == curves[1]
+        assert sum(curves[0][-5:]) < sum(curves[0][:5])
+
+
 def test_jax_learns():
     pytest.importorskip("jax", reason="JAX is not installed")
     done = python(EXAMPLES / "train_jax.py", "--steps", 60, "--data", "sample:images?count=200")

@@ -239,17 +239,17 @@ rows! {
         "`one_hot(label, 10)` encodes a label as a vector";
     Name, "HF transformers", ["Tokenizer" "AutoTokenizer" "PreTrainedTokenizerFast" "BertTokenizer" "BertWordPieceTokenizer" "T5Tokenizer" "LlamaTokenizer"], Told,
         "`tokenize` gives the ids of a text, from the file of a model: of Hugging Face, SentencePiece, tiktoken or BERT";
-    Name, "SentencePiece, TensorFlow Text", ["SentencePieceProcessor" "SentencepieceTokenizer" "FastWordpieceTokenizer" "WordpieceTokenizer" "FastBertTokenizer" "EncodeAsIds" "encode_as_ids"], Told,
+    Name, "SentencePiece, TensorFlow Text", ["SentencePieceProcessor" "SentencepieceTokenizer" "FastWordpieceTokenizer" "WordpieceTokenizer" "FastBertTokenizer" "EncodeAsIds"], Told,
         "`tokenize` gives the ids of a text, from a model file of SentencePiece or a vocabulary of BERT";
-    Name, "SentencePiece", ["PieceToId" "piece_to_id" "bos_id" "eos_id" "unk_id" "pad_id"], Told,
+    Name, "SentencePiece", ["PieceToId" "bos_id" "eos_id" "unk_id" "pad_id"], Told,
         "`token_id` gives the id of a piece, known when the program is compiled";
-    Name, "SentencePiece", ["GetPieceSize" "get_piece_size" "vocab_size" "n_vocab" "get_vocab_size"], Told,
+    Name, "SentencePiece", ["GetPieceSize" "vocab_size" "n_vocab" "get_vocab_size"], Told,
         "`vocabulary_size` gives the number of ids of a model, known when the program is compiled";
-    Name, "SentencePiece", ["DecodeIds" "decode_ids"], Renamed("detokenize"), "`detokenize` gives the text of ids";
+    Name, "SentencePiece", ["DecodeIds"], Renamed("detokenize"), "`detokenize` gives the text of ids";
     Name, "Keras, NLTK", ["TextVectorization" "word_tokenize"], Told,
         "`tokenize` gives the ids of the tokenizer that a file holds; for other kinds, use a Python function declared with \
          `extern fn`";
-    Name, "tokenizers, SentencePiece, subword-nmt", ["bpe_dropout" "BPEDropout" "dropout_bpe" "sample_encode" "SampleEncodeAsIds"], Told,
+    Name, "tokenizers, SentencePiece, subword-nmt", ["BPEDropout" "dropout_bpe" "sample_encode" "SampleEncodeAsIds"], Told,
         "`tokenize_dropout` splits words at random (BPE-dropout), with the files of `tokenize`";
     Name, "HF transformers, tiktoken", ["encode_ordinary" "encode_plus" "batch_encode_plus" "encode_batch" "encode_with_special_tokens"], Told,
         "`tokenize` gives the ids of a text; with `specials: true`, what is written as a special token is that token";

@@ -87,12 +87,14 @@ impl Machine {
         match node.word {
             Some(Word::Known(it)) => return Ok(it),
             // Of what others need too, only what is as quickly made as found.
-            Some(word) if node.users == 1 || matches!(word, Word::Extent(..)) => {
-                if self.is_plain(node) && self.found(id).is_none() {
-                    let made = self.made_word(nodes, subject, word);
-                    self.note(id, &made);
-                    return made;
-                }
+            Some(word)
+                if (node.users == 1 || matches!(word, Word::Extent(..)))
+                    && self.is_plain(node)
+                    && self.found(id).is_none() =>
+            {
+                let made = self.made_word(nodes, subject, word);
+                self.note(id, &made);
+                return made;
             }
             _ => {}
         }
@@ -130,10 +132,11 @@ impl Machine {
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
         let made = self.made_word(nodes, subject, word)?;
-        Ok(match node.dtype {
-            Some(DType::Bool) => out.scalar(made != 0)?,
-            _ => out.scalar(made)?,
-        })
+        let written = match node.dtype {
+            Some(DType::Bool) => out.scalar(made != 0),
+            _ => out.scalar(made),
+        };
+        Ok(written?)
     }
 }
 

@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use regex::Regex;
 use serde_json::Value;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::Read,
     path::Path,
@@ -139,7 +139,7 @@ fn articles_are_found() {
         println!("skipped: there are no shared data");
         return;
     };
-    let truth: HashMap<String, Value> = serde_json::from_slice(&truth).unwrap();
+    let truth: BTreeMap<String, Value> = serde_json::from_slice(&truth).unwrap();
     let (mut precision, mut recall) = (Vec::new(), Vec::new());
     for (name, expected) in truth {
         let Ok(file) = fs::File::open(folder.join(format!("{name}.html.gz"))) else { continue };
@@ -166,8 +166,8 @@ fn articles_are_found() {
 fn compared(expected: &str, found: &str) -> [usize; 3] {
     let [expected, found] = [expected, found].map(sequences);
     let of =
-        |all: &HashMap<Vec<String>, usize>, it: &Vec<String>| all.get(it).copied().unwrap_or(0);
-    let keys: HashSet<&Vec<String>> = expected.keys().chain(found.keys()).collect();
+        |all: &BTreeMap<Vec<String>, usize>, it: &Vec<String>| all.get(it).copied().unwrap_or(0);
+    let keys: BTreeSet<&Vec<String>> = expected.keys().chain(found.keys()).collect();
     let mut counts = [0; 3];
     for it in keys {
         let (a, b) = (of(&expected, it), of(&found, it));
@@ -178,10 +178,10 @@ fn compared(expected: &str, found: &str) -> [usize; 3] {
     counts
 }
 
-fn sequences(text: &str) -> HashMap<Vec<String>, usize> {
+fn sequences(text: &str) -> BTreeMap<Vec<String>, usize> {
     let words: Vec<String> =
         Regex::new(r"\w+").unwrap().find_iter(text).map(|it| it.as_str().to_owned()).collect();
-    let mut all = HashMap::new();
+    let mut all = BTreeMap::new();
     if !words.is_empty() {
         for it in words.windows(4.min(words.len())) {
             *all.entry(it.to_vec()).or_default() += 1;

@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn a_character_may_be_several_tokens_or_a_part_of_one() {
         let found = tokens(&model(false), "ab<|end|>\u{fc}the");
-        let expected = [vec![0..1; 2], vec![1..2; 7], vec![2..4], vec![4..5; 3]].concat();
+        let runs = [(0..1, 2), (1..2, 7), (2..4, 1), (4..5, 3)];
+        let expected: Vec<_> = runs.into_iter().flat_map(|(it, n)| vec![it; n]).collect();
         assert_eq!(found, expected);
         assert!(tokens(&model(false), "").is_empty());
     }

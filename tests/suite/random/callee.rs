@@ -76,7 +76,7 @@ pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
 /// Functions that only steps of their own call, in the last programs.
-const OF_STEPS: [&str; 17] = [
+const OF_STEPS: [&str; 18] = [
     "chat",
     "count_matches",
     "count_of",
@@ -86,6 +86,7 @@ const OF_STEPS: [&str; 17] = [
     "html_text",
     "mask_tokens",
     "matches",
+    "minhash",
     "normalize_text",
     "replace_all",
     "token_id",

@@ -3,13 +3,12 @@
 mod chats;
 mod corpus;
 mod kinds;
+mod near;
 mod packs;
 mod series;
 mod tokens;
 
-pub(crate) use self::{
-    chats::CHATS, corpus::CORPUS, kinds::KINDS, packs::PACKS, series::LATER, tokens::TOKENS,
-};
+pub(crate) use self::{chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*};
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 
@@ -354,8 +353,7 @@ fn copies(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     (records <= RECORDS_MAX).then(|| Offer { text, records, indexed: false, ..same(growing) })
 }
 
-/// A view of what is computed element by element, pixel by pixel or otherwise: what may sink, and
-/// what must not.
+/// A view of what is computed element by element, by pixel or not: what may sink, and what not.
 fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     let x = writer.values(&growing.fields).base();
     let (height, width) = (writer.dice.within(7, 9), writer.dice.within(7, 9));
