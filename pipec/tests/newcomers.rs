@@ -53,7 +53,9 @@ fn doc_shows_what_a_name_is() {
     {
         assert!(ragged.contains(part), "no `{part}` in:\n{ragged}");
     }
-    assert!(doc("split").contains("`lines`") && doc("split").contains("for other parts"));
+    assert!(
+        doc("split").contains("`lines`") && doc("split").contains("`word_ids` numbers its words")
+    );
     assert!(doc("decode_audio").contains("it is planned"));
     assert!(doc("drop_last").contains("`tail: drop`"));
 

@@ -10,7 +10,7 @@ function! {
     /// Splits text into tokens at random, so that a model sees words in more than one way.
     ///
     /// BPE-dropout (Provilkov et al., ACL 2020): wherever two tokens could be merged, this is not done with probability
-    /// `p`, in each step anew; with `p: 0.0`, the ids are those of `tokenize`, and with `p: 1.0`, there is a token for
+    /// `p`, drawn again in each step; with `p: 0.0`, the ids are those of `tokenize`, and with `p: 1.0`, there is a token for
     /// each byte. `detokenize` gives the same text for all of them. `model` and `pattern` are as for `tokenize`; text
     /// that looks like a special token is text. Each call is a new draw. Use it in training only; 0.1 is usual. Fails
     /// with `too-long` where `tokenize` does.
