@@ -315,7 +315,6 @@ impl Tokenizer {
     }
 
     /// What a token of byte-level BPE is.
-    #[cfg(feature = "chat")]
     pub(crate) fn bytes(&self, id: u32) -> Option<&[u8]> {
         let special = || self.specials.iter().find(|it| it.id == id).map(|it| it.text.as_bytes());
         let Kind::Bytes(bytes) = &self.kind else { return special() };
