@@ -69,7 +69,9 @@ fn doc_shows_what_a_name_is() {
     assert!(all.lines().all(|it| it.chars().count() <= 100), "{all}");
     folder.pipec(&["doc", "reszie"]).ends(2, &["cannot find `reszie`", "did you mean `resize`?"]);
     folder.pipec(&["doc", "frobnicate"]).ends(2, &["`pipec doc` lists everything"]);
-    folder.pipec(&["doc", "mask"]).ends(2, &["cannot find `mask`", "mentioned by ", "`crop`"]);
+    folder
+        .pipec(&["doc", "corner"])
+        .ends(2, &["cannot find `corner`", "mentioned by ", "`five_crop`"]);
     let json: serde_json::Value =
         serde_json::from_str(&folder.pipec(&["doc", "concat", "--json"]).out).unwrap();
     assert_eq!(json.as_array().map(Vec::len), Some(2));
