@@ -1,7 +1,6 @@
 //! What people read in numbers: the text of token ids. Which function gives numbers that can be read, the library says
 //! ([`stdlib::reading`]); whether a field is of such numbers, the plan tells.
 
-use super::value::{Value, shortened};
 use plan::{Arg, Entry, Expr, ExprId, OpId, OpKind, Plan, Property, RaggedField, Records, Type};
 use runtime::Tensor;
 
@@ -16,14 +15,14 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// What stands in the first numbers of a value; of a batch, of its first row.
-    pub(super) fn of(&self, value: &Tensor<'_>) -> Option<Value> {
+    /// What stands in the first numbers of a value, of a batch in its first row; and whether more follow.
+    pub(super) fn of(&self, value: &Tensor<'_>) -> Option<(String, bool)> {
         let row = *value.shape().last()?;
         let flat = value.reshaped(&[value.elements()])?;
         let n = row.min(flat.elements());
         let first: Vec<i64> = (0..n.min(ELEMENTS_MAX)).map(|it| flat.element(it).int()).collect();
         let text = (self.reads)(&self.args, &first)?;
-        Some(shortened(&text, n > ELEMENTS_MAX || n < flat.elements()))
+        Some((text, n > ELEMENTS_MAX || n < flat.elements()))
     }
 }
 

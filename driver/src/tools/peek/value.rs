@@ -104,7 +104,8 @@ impl Value {
     /// The same with what people read in it.
     pub(super) fn read(mut self, value: &Tensor<'_>, reading: &Option<Reading>) -> Self {
         if let (Self::Tensor { text, .. }, Some(reading)) = (&mut self, reading) {
-            *text = reading.of(value).map(Box::new);
+            let read = reading.of(value);
+            *text = read.map(|(text, is_more)| Box::new(shortened(&text, is_more)));
         }
         self
     }
@@ -123,7 +124,7 @@ fn text(value: &Tensor<'_>, most: usize) -> Value {
 }
 
 /// The beginning of a text that goes on where there `is_more`.
-pub(super) fn shortened(text: &str, is_more: bool) -> Value {
+fn shortened(text: &str, is_more: bool) -> Value {
     let value: String = text.chars().take(TEXT_MAX).collect();
     let cut = is_more || value.len() < text.len();
     Value::Text { value, bytes: text.len(), cut }

@@ -37,7 +37,7 @@ mod transpose;
 #[cfg(test)]
 pub(crate) mod trial;
 
-pub(crate) use numbers::{by_dtype, packed};
+pub(crate) use numbers::{by_dtype, by_int, packed};
 pub(crate) use shapes::tensor_of;
 pub(crate) use slice::Bounds;
 

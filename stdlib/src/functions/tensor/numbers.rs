@@ -27,6 +27,24 @@ macro_rules! by_dtype {
 }
 pub(crate) use by_dtype;
 
+/// Evaluates an expression for the Rust type of a dtype of integers.
+macro_rules! by_int {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::functions::tensor::by_int!(@ $dtype, $T, $body,
+            U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64)
+    };
+    (@ $dtype:expr, $T:ident, $body:expr, $($name:ident: $rust:ty),+) => {
+        match $dtype {
+            $(DType::$name => {
+                type $T = $rust;
+                $body
+            })+
+            other => unreachable!("the checker saw to integers, not to `{other}`"),
+        }
+    };
+}
+pub(crate) use by_int;
+
 /// The elements of `x` in C order without gaps: where they lie, or as a copy of this thread's.
 pub(crate) fn packed<T: Element, R>(
     x: &Tensor<'_>,

@@ -1,7 +1,7 @@
 //! `detokenize`: the text of tokens.
 
 use super::tokenize::model_of;
-use crate::functions::tensor::{packed, tensor_of};
+use crate::functions::tensor::{by_int, packed, tensor_of};
 use crate::prelude::*;
 use crate::tokens;
 use runtime::Element;
@@ -40,16 +40,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    match call.dtype(0).expect("the checker saw to ids") {
-        DType::I8 => kernel::<i8>(call),
-        DType::I16 => kernel::<i16>(call),
-        DType::I32 => kernel::<i32>(call),
-        DType::U8 => kernel::<u8>(call),
-        DType::U16 => kernel::<u16>(call),
-        DType::U32 => kernel::<u32>(call),
-        DType::U64 => kernel::<u64>(call),
-        _ => kernel::<i64>(call),
-    }
+    by_int!(call.dtype(0).expect("the checker saw to ids"), T => kernel::<T>(call))
 }
 
 fn kernel<T: Element + TryInto<u32> + Display>(call: &Call<'_>) -> Result<Kernel, Failure> {

@@ -1,6 +1,6 @@
 //! `embed`: rows of a table of vectors, by their numbers.
 
-use crate::functions::tensor::{packed, shapes::ranked, tensor_of};
+use crate::functions::tensor::{by_int, packed, shapes::ranked, tensor_of};
 use crate::prelude::*;
 use crate::records::{RecordFault, npy::Header};
 use plan::{File, things};
@@ -65,16 +65,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    match call.dtype(0).expect("the checker saw to ids") {
-        DType::I8 => kernel::<i8>(call),
-        DType::I16 => kernel::<i16>(call),
-        DType::I32 => kernel::<i32>(call),
-        DType::U8 => kernel::<u8>(call),
-        DType::U16 => kernel::<u16>(call),
-        DType::U32 => kernel::<u32>(call),
-        DType::U64 => kernel::<u64>(call),
-        _ => kernel::<i64>(call),
-    }
+    by_int!(call.dtype(0).expect("the checker saw to ids"), T => kernel::<T>(call))
 }
 
 fn kernel<T: Element + TryInto<usize> + Display>(call: &Call<'_>) -> Result<Kernel, Failure> {
