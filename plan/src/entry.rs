@@ -1,6 +1,6 @@
 //! What is known about an entry of the library without running it.
 
-use crate::{Arg, Binary, Const, DType, Field, Graph, Op, OpKind, Type, Unary};
+use crate::{Arg, Binary, Const, DType, Field, Graph, Op, OpKind, Type, Unary, Untyped};
 
 /// Finds the type of a result, or says in one sentence what is wrong with the call.
 pub type ResultType = fn(&Applied<'_>) -> Result<Type, String>;
@@ -93,7 +93,8 @@ pub enum Property {
     Neutral(&'static Neutral),
     /// Makes one element of all along its parameter `axis`, or of all there are.
     Reduces(Reduction),
-    /// Tells the extents of its argument, and nothing of its elements.
+    /// Tells the extents of its argument, and nothing of its elements. Of numbers, and where its other arguments are known,
+    /// its kernel is one that says which extent it is.
     Asks,
     /// With another argument it gives nearly what another function makes of its result.
     Nearly(&'static Nearly),
@@ -277,10 +278,18 @@ pub struct Faulty {
 /// nothing, and whoever needs one finds it the long way.
 #[derive(Debug)]
 pub struct TypedColumns {
-    /// The argument that says which: a record with a dtype, as a word, for each path, a JSON Pointer (RFC 6901).
+    /// The argument that says which: a record with a type for each path, a JSON Pointer (RFC 6901).
     pub argument: usize,
     /// The untyped field `x`. Each column is called by it and the path.
     pub field: &'static str,
+    /// What it holds.
+    pub of: Untyped,
+    /// How many names a path can have.
+    pub depth: usize,
+    /// Whether texts can be read so.
+    pub texts: bool,
+    /// Whether tensors with axes can be, of which one may be of any length.
+    pub arrays: bool,
     /// The field, a `bool`, that says of a record whether all of them could be read.
     pub known: &'static str,
     /// The field that is `x` where they could not, and else empty.

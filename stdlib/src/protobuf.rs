@@ -31,6 +31,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     /// `example-syntax`: the bytes are no message.
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Fault> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -71,6 +72,17 @@ impl<'a> Message<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What its field of this number holds, where it has that field alone, and once.
+    #[inline]
+    pub(crate) fn only(mut self, number: u64) -> Option<&'a [u8]> {
+        match self.next() {
+            Ok(Some((found, Value::Bytes(it)))) if found == number && self.rest.is_empty() => {
+                Some(it)
+            }
+            _ => None,
+        }
     }
 
     fn take(&mut self, len: usize) -> Result<&'a [u8], Fault> {
@@ -127,36 +139,69 @@ pub(crate) fn count_packed(packed: &[u8]) -> usize {
     packed.chunks(255).map(|it| usize::from(ends(it))).sum()
 }
 
-/// Visits the numbers of variable length in a row of them.
+/// Bytes of a row of numbers that are looked at together.
+const BLOCK: usize = 64;
+
+/// Writes the numbers of variable length in a row of them, each as `of` makes it; gives the elements of `to` that are left.
 ///
 /// # Errors
-/// `example-syntax`, and those of `visit`.
+/// `example-syntax`, and those of `of`.
 #[inline]
-pub(crate) fn each_packed(
-    mut packed: &[u8],
-    mut visit: impl FnMut(u64) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    while let Some(eight) = packed.first_chunk() {
-        let word = u64::from_le_bytes(*eight);
-        let ends = !word & HIGH;
+pub(crate) fn unpack<'t, T>(
+    packed: &[u8],
+    to: &'t mut [T],
+    of: impl Fn(u64) -> Result<T, Fault>,
+) -> Result<&'t mut [T], Fault> {
+    let (mut rest, mut n) = (packed, 0);
+    while !rest.is_empty() {
+        // With eight bytes behind them, so that each number that begins in a block can be read as one word.
+        let mut padded = [0; BLOCK + 8];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            padded[..rest.len()].copy_from_slice(rest);
+            &padded
+        });
+        let mut ends = ends(block) & u64::MAX >> (BLOCK - rest.len().min(BLOCK));
         if ends == 0 {
-            visit(longer_varint(&mut packed)?)?;
-            continue;
+            longer_varint(&mut rest)?;
         }
-        // Up to the first byte whose highest bit is not set: without a branch, since numbers of one, two and three bytes
-        // come as it happens. Then groups of 7 bits are put together, two, four and eight of them.
-        let last = ends.trailing_zeros();
-        let seven = word & (ends ^ (ends - 1)) & !HIGH;
-        let two = (seven & 0x007f_007f_007f_007f) | (seven & 0x7f00_7f00_7f00_7f00) >> 1;
-        let four = (two & 0x0000_3fff_0000_3fff) | (two & 0x3fff_0000_3fff_0000) >> 2;
-        visit((four & 0x0fff_ffff) | (four & 0x0fff_ffff_0000_0000) >> 4)?;
-        packed = &packed[last as usize / 8 + 1..];
+        let mut start = 0;
+        // Where a number begins hangs on the ends alone, not on the number before: several are read at once.
+        while ends != 0 {
+            let end = ends.trailing_zeros() as usize + 1;
+            ends &= ends - 1;
+            let value = match block[start..].first_chunk() {
+                Some(eight) if end - start <= 8 => {
+                    joined(u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * (end - start)))
+                }
+                _ => longer_varint(&mut &block[start..end])?,
+            };
+            let value = of(value)?;
+            if let Some(to) = to.get_mut(n) {
+                *to = value;
+            }
+            (start, n) = (end, n + 1);
+        }
+        rest = &rest[start..];
     }
-    while !packed.is_empty() {
-        visit(varint(&mut packed)?)?;
-    }
-    Ok(())
+    Ok(to.get_mut(n..).unwrap_or_default())
+}
+
+/// Which bytes of a block are the last ones of their numbers: a bit each.
+fn ends(block: &[u8; BLOCK + 8]) -> u64 {
+    let (words, _) = block[..BLOCK].as_chunks();
+    words.iter().rev().fold(0, |all, word| {
+        let lasts = !u64::from_le_bytes(*word) >> 7 & 0x0101_0101_0101_0101;
+        // Bit 8 i goes to bit 56 + i; nothing else reaches the highest byte.
+        all << 8 | lasts.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+/// The number that groups of seven bits are, one in each byte: two, four and eight of them are put together.
+fn joined(word: u64) -> u64 {
+    let seven = word & 0x7f7f_7f7f_7f7f_7f7f;
+    let two = (seven & 0x007f_007f_007f_007f) | (seven & 0x7f00_7f00_7f00_7f00) >> 1;
+    let four = (two & 0x0000_3fff_0000_3fff) | (two & 0x3fff_0000_3fff_0000) >> 2;
+    (four & 0x0fff_ffff) | (four & 0x0fff_ffff_0000_0000) >> 4
 }
 
 /// The fault of bytes that are no message.
@@ -230,15 +275,10 @@ mod tests {
                     Err(why) => expected = Err(why),
                 }
             }
-            let mut found = Vec::new();
-            let visited = each_packed(cut, |it| {
-                found.push(it);
-                Ok(())
-            });
-            if let Ok(all) = &expected {
-                assert_eq!(count_packed(cut), all.len());
-            }
-            assert_eq!(visited.map(|()| found), expected);
+            let mut found = vec![0; count_packed(cut)];
+            let unpacked = unpack(cut, &mut found, Ok).map(|rest| rest.len());
+            assert_eq!(unpacked.clone().map(|_| found), expected);
+            assert_eq!(unpacked.unwrap_or(0), 0);
         }
     }
 }

@@ -82,19 +82,23 @@ pub(crate) fn source(
     let columns: Vec<Figure> = fields.iter().map(size).collect();
     let bytes: f64 = columns.iter().map(|it| it.value).sum();
     let own = entry.map_or(0.0, |it| it.cost.ns_call + it.cost.ns_byte_out * bytes);
-    (columns, own + typed.map_or(0.0, |it| reading(it, fields)))
+    let reading = typed.map_or(0.0, |it| reading(it, fields, &columns));
+    (columns, own + reading)
 }
 
-/// Nanoseconds in which a source reads what its untyped field holds.
-fn reading(typed: &TypedColumns, fields: &[Field]) -> f64 {
+/// Nanoseconds in which a source reads what its untyped field holds, as columns of these sizes.
+fn reading(typed: &TypedColumns, fields: &[Field], columns: &[Figure]) -> f64 {
     let is_read =
-        |it: &&Field| it.name.strip_prefix(typed.field).is_some_and(|it| it.starts_with('/'));
-    match fields.iter().filter(is_read).count() {
+        |it: &Field| it.name.strip_prefix(typed.field).is_some_and(|it| it.starts_with('/'));
+    let read = || fields.iter().zip(columns).filter(|it| is_read(it.0)).map(|it| it.1.value);
+    // Text is looked through; in a message, what is not wanted is passed over by its length.
+    let bytes = match typed.of {
+        Untyped::Json => size::of_type(&Type::Untyped(typed.of)).value,
+        _ => read().sum(),
+    };
+    match read().count() {
         0 => 0.0,
-        n => {
-            let record = size::of_type(&Type::Untyped(Untyped::Json)).value;
-            typed.cost.ns_call * n as f64 + typed.cost.ns_byte_in * record
-        }
+        n => typed.cost.ns_call * n as f64 + typed.cost.ns_byte_in * bytes,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is asked for, and which nodes of a graph that needs.
 
-use plan::{Arg, Expr, ExprId, Graph, Index, Op, OpKind, Records};
+use crate::registry::Registry;
+use plan::{Arg, Expr, ExprId, Graph, Index, Op, OpKind, Property, Records, Type};
 use std::collections::BTreeMap;
 
 /// The values that an operator asks for.
@@ -39,6 +40,33 @@ pub(crate) fn live(graph: &Graph, roots: &[ExprId], stop: &[ExprId]) -> Vec<bool
         }
     }
     live
+}
+
+/// Whether the `live` nodes are scalars, but for columns of numbers of which nothing is asked but extents: whether they can
+/// be computed of all records of a chunk at once.
+pub(crate) fn are_scalars(graph: &Graph, live: &[bool], registry: &Registry) -> bool {
+    let is_scalar = |ty: &Type| ty.fixed().is_some_and(|it| it.is_empty());
+    let mut is_used = vec![false; graph.len()];
+    for (id, expr, _) in graph.iter().filter(|it| live[it.0.row()]) {
+        if asked(graph, id, registry).is_none() {
+            expr.needs(|it| is_used[it.row()] = true);
+        }
+    }
+    graph.iter().filter(|it| live[it.0.row()]).all(|(id, expr, ty)| match expr {
+        Expr::Var(_) => false,
+        Expr::Column(_) => is_scalar(ty) || !is_used[id.row()],
+        _ => is_scalar(ty),
+    })
+}
+
+/// The column of numbers whose extents the node `id` asks for, if it does that.
+fn asked(graph: &Graph, id: ExprId, registry: &Registry) -> Option<ExprId> {
+    let Expr::Call { function, args, .. } = graph.expr(id) else { return None };
+    let [Arg::Expr(of), others @ ..] = &args[..] else { return None };
+    let is_column = matches!(graph.expr(*of), Expr::Column(_))
+        && graph.ty(*of).dtype().is_some_and(|it| !it.is_text());
+    let is_known = others.iter().all(|it| matches!(it, Arg::Int(_)));
+    (is_column && is_known && registry.has(function, Property::Asks)).then_some(*of)
 }
 
 /// The columns among the `live` nodes, by their number.

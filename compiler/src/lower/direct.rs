@@ -4,29 +4,28 @@ use super::group::Group;
 use crate::{
     analysis::{
         cost::Prices,
-        live::live,
+        live::{are_scalars, live},
         total::{any_can_fail, any_policy},
     },
     registry::Registry,
 };
-use plan::{Expr, ExprId, Index, Policy};
+use plan::{Expr, ExprId, Policy};
 
 /// Time of a record that is still computed a chunk at a time: more is not the evaluator's but the
 /// functions', and a chunk should not be held up.
 const AT_ONCE_NS_MAX: f64 = 200.0;
 
-/// Whether a whole chunk can be computed at once: scalars, nothing that fails, cheap.
+/// Whether a whole chunk can be computed at once: scalars and extents, nothing that fails, cheap.
 pub(crate) fn at_once(group: &Group, registry: &Registry) -> bool {
     let Some(outputs) = group.single() else { return false };
     let is_column = |id: &ExprId| matches!(group.graph.expr(*id), Expr::Column(_));
     let outputs = outputs.iter().copied().filter(|it| !is_column(it));
     let roots: Vec<ExprId> = group.filters.iter().map(|it| it.keep).chain(outputs).collect();
     let live = live(&group.graph, &roots, &[]);
-    let plain = group.graph.iter().all(|(id, expr, ty)| {
-        let scalar = ty.fixed().is_some_and(|it| it.is_empty());
-        !live[id.row()] || scalar && !matches!(expr, Expr::Var(_))
-    });
-    if !plain || group.reads || any_can_fail(&group.graph, &live, registry) {
+    if !are_scalars(&group.graph, &live, registry)
+        || group.reads
+        || any_can_fail(&group.graph, &live, registry)
+    {
         return false;
     }
     let prices = Prices { vector: true, ..Prices::new(&group.graph, &[], registry) };

@@ -14,7 +14,7 @@ use crate::{
     registry::Registry,
 };
 use plan::{
-    Arg, Const, DType, Expr, ExprId, Field, Graph, Index, Op, OpId, OpKind, Plan, Type,
+    Arg, Const, DType, Expr, ExprId, Extent, Field, Graph, Index, Op, OpId, OpKind, Plan, Type,
     TypedColumns,
 };
 
@@ -34,8 +34,6 @@ pub(super) const PASS: Pass = Pass {
 
 /// Columns of a source, at the most.
 const COLUMNS_MAX: usize = 64;
-/// Objects within each other that a source looks into, at the most.
-const WITHIN_MAX: usize = 16;
 /// Columns that a person is told by name.
 const TOLD_MAX: usize = 4;
 
@@ -60,7 +58,8 @@ impl<'a> Site<'a> {
         let OpKind::Source { entry, args } = &op.kind else { return None };
         let typed = registry.source(entry)?.typed_columns()?;
         let is_free = args.get(typed.argument) == Some(&Arg::None);
-        let column = op.output.iter().position(|it| it.name == typed.field).filter(|_| is_free)?;
+        let is_read = |it: &Field| it.name == typed.field && it.ty == Type::Untyped(typed.of);
+        let column = op.output.iter().position(is_read).filter(|_| is_free)?;
         let readers = readers(plan, source, registry)?;
         Some(Self { plan, source, typed, column: u32::try_from(column).ok()?, readers })
     }
@@ -71,6 +70,10 @@ impl<'a> Site<'a> {
             return None;
         }
         let is_needed = self.readers.iter().any(|it| self.needs_whole(*it, &wanted));
+        // What else is read is a text that is long, as a rule, and would be copied once more.
+        if is_needed && !self.typed.texts {
+            return None;
+        }
         let columns = Columns::new(self, &wanted, is_needed);
         let mut plan = self.plan.clone();
         plan.ops[self.source] = columns.source(&plan.ops[self.source]);
@@ -117,12 +120,18 @@ impl<'a> Site<'a> {
     /// What the node `id` takes out of the field, if it does nothing else.
     fn taken(&self, graph: &Graph, id: ExprId) -> Option<Wanted> {
         let Expr::Call { function, args, .. } = graph.expr(id) else { return None };
-        let [Arg::Expr(of), Arg::Type(Type::Tensor { dtype, shape })] = &args[..] else {
-            return None;
-        };
-        let path = self.path(graph, *of).filter(|it| (1..=WITHIN_MAX).contains(&it.len()))?;
-        let is_scalar = function == AS_TYPE && shape.is_empty();
-        is_scalar.then_some(Wanted { path, dtype: *dtype })
+        let [Arg::Expr(of), Arg::Type(ty)] = &args[..] else { return None };
+        let is_read = function == AS_TYPE && self.reads(ty);
+        let path = self.path(graph, *of).filter(|it| (1..=self.typed.depth).contains(&it.len()))?;
+        is_read.then(|| Wanted { path, ty: ty.clone() })
+    }
+
+    /// Whether the source can read such a value.
+    fn reads(&self, ty: &Type) -> bool {
+        let (Some(dtype), Some(shape)) = (ty.dtype(), ty.shape()) else { return false };
+        let n_open = shape.iter().filter(|it| !matches!(it, Extent::Known(_))).count();
+        let is_array = self.typed.arrays && n_open <= 1 && !dtype.is_text();
+        (shape.is_empty() || is_array) && (self.typed.texts || !dtype.is_text())
     }
 
     /// The names of members, outermost first, by which the node `id` is found in the field.
@@ -183,7 +192,7 @@ fn readers(plan: &Plan, source: OpId, registry: &Registry) -> Option<Vec<OpId>> 
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     path: Vec<String>,
-    dtype: DType,
+    ty: Type,
 }
 
 impl Wanted {
@@ -221,7 +230,7 @@ impl<'a> Columns<'a> {
         let first = place(&fields);
         fields.extend(wanted.iter().map(|it| {
             let name = format!("{}{}", typed.field, it.pointer());
-            Field { name, ty: Type::scalar(it.dtype) }
+            Field { name, ty: it.ty.clone() }
         }));
         let known = place(&fields);
         fields.push(Field { name: typed.known.to_owned(), ty: Type::scalar(DType::Bool) });
@@ -230,9 +239,9 @@ impl<'a> Columns<'a> {
 
     fn source(&self, op: &Op) -> Op {
         let mut op = Op { output: self.fields.clone(), ..op.clone() };
-        let dtype = |it: &Wanted| (it.pointer(), Arg::Word(it.dtype.to_string()));
+        let of = |it: &Wanted| (it.pointer(), Arg::Type(it.ty.clone()));
         if let OpKind::Source { args, .. } = &mut op.kind {
-            args[self.typed.argument] = Arg::Record(self.wanted.iter().map(dtype).collect());
+            args[self.typed.argument] = Arg::Record(self.wanted.iter().map(of).collect());
         }
         op
     }

@@ -4,7 +4,7 @@
 //! - Every stage stands after those that it reads, and is read by one: a program is a tree.
 //! - Names are those of the library, with the arguments and fields that it says.
 //! - Expressions are as `values.rs` says; what is computed has the type of its column.
-//! - A whole chunk at once are scalars that cannot fail; rows of a batch are written where no record
+//! - A whole chunk at once are scalars that cannot fail, and extents of columns; rows of a batch are written where no record
 //!   can go, for a batch of that size; another record comes from an indexed source, step by step.
 //! - Chunks have a size that the memory can hold.
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     analysis::{
-        live::live,
+        live::{are_scalars, live},
         role::{self, Role},
         total::{any_can_fail, any_policy},
     },
@@ -337,10 +337,7 @@ impl Check<'_> {
         let computed = outputs.iter().filter(|it| column(it).is_none());
         let roots: Vec<ExprId> = code.filters.iter().chain(computed).copied().collect();
         let live = live(&code.graph, &roots, &[]);
-        let is_scalar = |ty: &Type| ty.fixed().is_some_and(|it| it.is_empty());
-        let plain = code.graph.iter().all(|(id, expr, ty)| {
-            !live[id.row()] || is_scalar(ty) && !matches!(expr, Expr::Var(_))
-        });
+        let plain = are_scalars(&code.graph, &live, self.registry);
         let fails = code.reads || any_can_fail(&code.graph, &live, self.registry);
         ensure(plain && !fails, || "a vectorized chunk is not of scalars, or can fail".into())
     }

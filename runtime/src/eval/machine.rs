@@ -11,11 +11,10 @@ use super::{
     arith, convert,
     fused::{Fused, LEAVES_MAX, Room},
     nodes::{Applied, Code, Node, Passed, Slot, Stacking},
-    stacked::Stacked,
+    stacked::{Stacked, unless_given_up},
 };
 use crate::{
     Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Skimmed, Tensor, mix,
-    storage,
 };
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
@@ -412,6 +411,13 @@ impl Machine {
             Code::Var(var) => out.scalar(self.vars[var.row()])?,
             Code::Call(call) if self.put_landed((id, call), out)? => {}
             Code::Call(call) if subject.row.is_some() => self.call(nodes, subject, call, out)?,
+            Code::Call(call) if let Some((of, axis)) = call.extent() => {
+                let Code::Column(i) = nodes[of].code else {
+                    unreachable!("a chunk at once asks for extents of columns")
+                };
+                let extents = out.tensor(&[subject.chunk.rows])?;
+                subject.chunk.columns[i].extents_into(axis, extents);
+            }
             Code::Call(call) => {
                 let (dtype, _) = nodes[id].fixed.expect("a chunk at once is of scalars");
                 self.call_each(nodes, subject, call, (dtype, out))?;
@@ -574,15 +580,6 @@ impl Machine {
             all.push(&self.find(nodes, subject, body)?)?;
         }
         all.write(how.like, out)
-    }
-}
-
-/// Leaves a loop, now and then, if its run was stopped: nobody looks at what becomes of the record.
-pub(super) fn unless_given_up(turn: i64) -> Result<(), Stop> {
-    const TURNS: i64 = 256;
-    match turn % TURNS == TURNS - 1 && storage::is_given_up() {
-        true => Err(Fault::new("stopped", "the run was stopped").into()),
-        false => Ok(()),
     }
 }
 

@@ -32,7 +32,7 @@ pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile,
 use files::File;
 pub(crate) use fused::Jit;
 use landed::Reading;
-use machine::{Machine, Stop, Subject, unless_given_up};
+use machine::{Machine, Stop, Subject};
 pub(crate) use name::Name;
 use name::name_of;
 use nodes::Node;
@@ -40,6 +40,7 @@ pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
 pub(crate) use policy::Lost;
 pub(crate) use spare::Spare;
+use stacked::unless_given_up;
 use std::{
     slice,
     sync::{Arc, OnceLock},

@@ -126,6 +126,14 @@ impl Applied {
             _ => None,
         }
     }
+
+    /// The value and the axis of it whose extent the call says, where that is what it does.
+    pub(super) fn extent(&self) -> Option<(ExprId, usize)> {
+        match (&self.kernel, self.args.as_slice()) {
+            (Kernel::Extent(axis), [Slot::Value(of), ..]) => Some((*of, *axis)),
+            _ => None,
+        }
+    }
 }
 
 /// Where an argument's tensor comes from.

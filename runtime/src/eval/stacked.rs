@@ -1,7 +1,7 @@
 //! What `[… for …]` makes: the turns of a loop as one tensor.
 
 use super::machine::{Stop, Value};
-use crate::{Counted, Fault, Out, Shape};
+use crate::{Counted, Fault, Out, Shape, storage};
 use plan::DType;
 
 /// The turns of a loop, one after the other.
@@ -57,5 +57,14 @@ impl Stacked {
         let extents: Vec<usize> = [self.count].iter().chain(shape.iter()).copied().collect();
         out.room(dtype, Shape::new(&extents))?.copy_from_slice(&self.bytes);
         Ok(())
+    }
+}
+
+/// Leaves a loop, now and then, if its run was stopped: nobody looks at what becomes of the record.
+pub(super) fn unless_given_up(turn: i64) -> Result<(), Stop> {
+    const TURNS: i64 = 256;
+    match turn % TURNS == TURNS - 1 && storage::is_given_up() {
+        true => Err(Fault::new("stopped", "the run was stopped").into()),
+        false => Ok(()),
     }
 }

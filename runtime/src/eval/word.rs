@@ -3,10 +3,10 @@
 
 use super::{
     machine::{Machine, Stop, Subject},
-    nodes::{Applied, Code, Node, Slot},
+    nodes::{Code, Node},
     number::Number,
 };
-use crate::{Fault, Kernel, Out};
+use crate::{Fault, Out};
 use plan::{Binary, Const, DType, Expr, ExprId, Graph, IdVec, Unary};
 
 /// How a number is made of others, where it is an `i64` or a `bool` without axes.
@@ -30,9 +30,8 @@ impl Word {
         dtype(id)?;
         match (graph.expr(id), code) {
             (Expr::Const(Const::Ints(_, _, all)), _) => Some(Self::Known(*all.first()?)),
-            (_, Code::Call(Applied { kernel: Kernel::Extent(axis), args, .. })) => {
-                let [Slot::Value(of), ..] = &args[..] else { return None };
-                Some(Self::Extent(*of, *axis))
+            (_, Code::Call(call)) if let Some((of, axis)) = call.extent() => {
+                Some(Self::Extent(of, axis))
             }
             (Expr::Unary(Unary::Not, a), _) => dtype(*a).map(|_| Self::Not(*a)),
             (Expr::Binary(op, a, b), _) => {

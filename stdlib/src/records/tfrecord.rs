@@ -18,6 +18,16 @@ pub struct TfRecord {
     pub check: bool,
 }
 
+impl TfRecord {
+    /// The data of a record.
+    ///
+    /// # Errors
+    /// Those of [`data`].
+    pub fn data<'r>(&self, raw: &'r [u8]) -> Result<&'r [u8], RecordFault> {
+        data(raw, self.check)
+    }
+}
+
 impl BinaryFormat for TfRecord {
     fn end(&self, bytes: &[u8]) -> End {
         end(bytes)
@@ -28,7 +38,7 @@ impl BinaryFormat for TfRecord {
     }
 
     fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault> {
-        Ok((String::new(), data(raw, self.check)?))
+        Ok((String::new(), self.data(raw)?))
     }
 }
 

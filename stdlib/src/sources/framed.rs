@@ -75,9 +75,14 @@ pub(super) trait Format: Send + Sync + 'static {
     /// What is kept from one record to the next.
     type Scratch: Default + Send;
 
-    /// Whether records are text in UTF-8. In order they are only found then, and any thread reads them: others are
-    /// large, and little is done to them.
+    /// Whether records are text in UTF-8.
     const IS_TEXT: bool = true;
+
+    /// Whether records that come in order are only found, and any thread reads them: others are large, and little is done
+    /// to them.
+    fn is_found_first(&self) -> bool {
+        Self::IS_TEXT
+    }
 
     /// A reader of all records, in order.
     fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure>;

@@ -3,9 +3,10 @@
 use super::{
     framed::{Format, Lines, Raw, Records, file_failure},
     listed::Listed,
+    typed::{self, Members, Typed},
 };
 use crate::{
-    functions::text::json::typed::{Keys, Object},
+    functions::text::json::typed::{Keys, Object, WITHIN_MAX},
     prelude::*,
     records::{RecordFault, RecordIndex, RecordReader},
 };
@@ -38,37 +39,20 @@ source! {
 static TYPED: TypedColumns = TypedColumns {
     argument: 2,
     field: "row",
+    of: Untyped::Json,
+    depth: WITHIN_MAX,
+    texts: true,
+    arrays: false,
     known: "row.typed",
     rest: "row.rest",
     // Assumed: a value is read in 15 ns, and each byte looked at once.
     cost: Cost { ns_byte_in: 0.5, ..Cost::call(15.0) },
 };
 
-/// The line, and what is read of it; of these some may be needed by nobody.
+/// The line, and what is read of it.
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     Listed::new(&applied.args[0])?;
-    let field = |name: &str, ty| Field { name: name.to_owned(), ty };
-    let untyped = |name| field(name, Type::Untyped(Untyped::Json));
-    let Arg::Record(typed) = &applied.args[TYPED.argument] else {
-        return Ok(vec![untyped(TYPED.field)]);
-    };
-    let mut all = vec![untyped(TYPED.field), untyped(TYPED.rest)];
-    let mut wanted = Object::default();
-    for (path, dtype) in typed {
-        let dtype = match dtype {
-            Arg::Word(it) => DType::named(it),
-            _ => None,
-        };
-        let dtype = dtype.ok_or("`typed` is set by the compiler, and says dtypes")?;
-        let added = wanted.want(path, (0, dtype));
-        added.map_err(|why| format!("`typed` is set by the compiler: `{path}`: {why}"))?;
-        all.push(field(&format!("{}{path}", TYPED.field), Type::scalar(dtype)));
-    }
-    all.push(field(TYPED.known, Type::scalar(DType::Bool)));
-    if !applied.found.is_empty() {
-        all.retain(|it| applied.found.contains(it));
-    }
-    Ok(all)
+    typed::fields::<Object>(&TYPED, applied)
 }
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
@@ -80,49 +64,12 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
             call.place,
         )));
     }
-    let lines = TypedLines::new(call.columns).map_err(Failure::Program)?;
-    Ok(Arc::new(Records::new(lines, listed, call.place)))
+    let lines = Typed::<Object>::new(&TYPED, call.columns).map_err(Failure::Program)?;
+    Ok(Arc::new(Records::new(TypedLines(lines), listed, call.place)))
 }
 
 /// Lines of which some members are read.
-struct TypedLines {
-    wanted: Object,
-    columns: Vec<Filled>,
-    /// Whether one of them is the line.
-    has_line: bool,
-}
-
-/// What a column of the chunks is filled with.
-#[derive(Clone, Copy)]
-enum Filled {
-    /// The line.
-    Line,
-    /// The line, where something in it could not be read.
-    Rest,
-    /// Whether all could be read.
-    Known,
-    /// A member.
-    Member(DType),
-}
-
-impl TypedLines {
-    fn new(columns: &[Field]) -> Result<Self, String> {
-        let mut wanted = Object::default();
-        let filled = |(at, field): (usize, &Field)| match field.name.as_str() {
-            it if it == TYPED.field => Ok(Filled::Line),
-            it if it == TYPED.rest => Ok(Filled::Rest),
-            it if it == TYPED.known => Ok(Filled::Known),
-            it => {
-                let path = it.strip_prefix(TYPED.field).unwrap_or_default();
-                let dtype = field.ty.dtype().unwrap_or(DType::Str);
-                wanted.want(path, (at, dtype)).map(|()| Filled::Member(dtype))
-            }
-        };
-        let columns: Vec<_> = columns.iter().enumerate().map(filled).collect::<Result<_, _>>()?;
-        let has_line = columns.iter().any(|it| matches!(it, Filled::Line));
-        Ok(Self { wanted, columns, has_line })
-    }
-}
+struct TypedLines(Typed<Object>);
 
 impl Format for TypedLines {
     type Scratch = Keys;
@@ -142,62 +89,25 @@ impl Format for TypedLines {
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
         record.check_utf8()?;
-        let (line, rows) = (record.bytes, out.rows());
-        let is_known = self.wanted.read(line, keys, &mut out.columns);
-        if is_known && !self.has_line {
-            return Ok(());
-        }
-        if !is_known {
-            out.truncate(rows);
-        }
-        for (filled, to) in self.columns.iter().zip(&mut out.columns) {
-            match filled {
-                Filled::Line => to.push_text(line),
-                Filled::Member(dtype) if !is_known => append_nothing(*dtype, to),
-                Filled::Rest | Filled::Known if !is_known => {
-                    filled.catch_up(rows, to);
-                    filled.append_unknown(line, to);
-                }
-                Filled::Member(_) | Filled::Rest | Filled::Known => {}
-            }
-        }
+        self.0.append(record.bytes, keys, out);
         Ok(())
     }
 
-    /// Of lines that could be read nothing was said yet.
     fn finish(&self, out: &mut ChunkBuilder) {
-        let rows = out.rows();
-        for (filled, to) in self.columns.iter().zip(&mut out.columns) {
-            filled.catch_up(rows, to);
-        }
+        self.0.finish(out);
     }
 }
 
-impl Filled {
-    /// Says of all lines up to `rows` of which nothing was said yet that they could be read.
-    fn catch_up(self, rows: usize, to: &mut Builder) {
-        match self {
-            Self::Rest => to.push_empty(rows - to.rows()),
-            Self::Known => to.scalars_of::<bool>(rows - to.rows()).fill(true),
-            Self::Line | Self::Member(_) => {}
-        }
+impl Members for Object {
+    type Names = Keys;
+
+    fn want(&mut self, pointer: &str, (column, ty): (usize, &Type)) -> Result<(), String> {
+        let dtype = ty.dtype().filter(|_| ty.shape() == Some(&[]));
+        Self::want(self, pointer, (column, dtype.ok_or("it is no scalar")?))
     }
 
-    fn append_unknown(self, line: &[u8], to: &mut Builder) {
-        match self {
-            Self::Rest => to.push_text(line),
-            Self::Known => to.push_scalar(false),
-            Self::Line | Self::Member(_) => {}
-        }
-    }
-}
-
-/// What stands where nothing could be read, and nobody looks.
-fn append_nothing(dtype: DType, to: &mut Builder) {
-    if dtype.is_text() {
-        to.push_text(b"");
-    } else {
-        to.fixed_rows(1).fill(0);
+    fn read(&self, line: &[u8], keys: &mut Keys, columns: &mut [Builder]) -> bool {
+        Self::read(self, line, keys, columns)
     }
 }
 
@@ -215,9 +125,14 @@ mod tests {
     }
 
     fn args(folder: &Folder, typed: &[(&str, &str)]) -> [Arg; 3] {
-        let word = |it: &(&str, &str)| (it.0.to_owned(), Arg::Word(it.1.to_owned()));
+        let of = |it: &(&str, &str)| {
+            (
+                it.0.to_owned(),
+                DType::named(it.1).map_or(Arg::None, |it| Arg::Type(Type::scalar(it))),
+            )
+        };
         let typed = Some(typed).filter(|it| !it.is_empty());
-        let typed = typed.map_or(Arg::None, |it| Arg::Record(it.iter().map(word).collect()));
+        let typed = typed.map_or(Arg::None, |it| Arg::Record(it.iter().map(of).collect()));
         [folder.pattern("*.jsonl"), Arg::None, typed]
     }
 

@@ -22,6 +22,7 @@ mod range;
 mod records;
 mod tar;
 mod tfrecord;
+mod typed;
 
 mod about;
 mod absent;

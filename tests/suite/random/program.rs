@@ -122,6 +122,8 @@ const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of",
 const PACKS: u64 = 2620;
 /// From this number on, they look for texts that are nearly the same.
 const NEAR: u64 = 2660;
+/// From this number on, they read features of examples as columns with types.
+const FEATURES: u64 = 2700;
 
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
@@ -159,6 +161,10 @@ impl Writer<'_> {
             self.function();
         }
         let (head, records, indexed) = match self.dice.below(10) {
+            _ if self.number >= FEATURES => {
+                let (head, records) = steps::examples(self);
+                (head, records, true)
+            }
             0..7 if (BESIDE..TOKENS).contains(&self.number) => self.join_beside(),
             0..6 if self.number >= LATER => self.join(),
             6 | 7 if self.number >= LATER => self.zip_in_any_order(),
@@ -176,6 +182,7 @@ impl Writer<'_> {
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
+            FEATURES.. => steps::FEATURES,
             NEAR.. => steps::NEAR,
             PACKS.. => steps::PACKS,
             CHATS.. => steps::CHATS,

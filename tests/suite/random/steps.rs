@@ -3,13 +3,16 @@
 mod batches;
 mod chats;
 mod corpus;
+mod features;
 mod kinds;
 mod near;
 mod packs;
 mod series;
 mod tokens;
 
-pub(crate) use self::{chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*};
+pub(crate) use self::{
+    chats::*, corpus::*, features::*, kinds::*, near::*, packs::*, series::LATER, tokens::*,
+};
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};
 use plan::{DType, Extent, Field, Type};

@@ -45,6 +45,26 @@ pub(super) fn kernel(dtype: DType, shape: Vec<Extent>, of_sequence: bool) -> Ker
     )
 }
 
+/// Writes a feature as numbers of such a dtype; none where it cannot be read so.
+pub(super) fn write(
+    dtype: DType,
+    (feature, axes): (Feature<'_>, &[Extent]),
+    out: &mut Out<'_>,
+) -> Option<()> {
+    macro_rules! by_dtype {
+        ($($name:ident: $ty:ty),+) => {
+            match dtype {
+                DType::Str | DType::Bytes => None,
+                $(DType::$name => read::<$ty>(feature, axes, out).ok(),)+
+            }
+        };
+    }
+    by_dtype!(
+        Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
+        F16: f16, BF16: bf16, F32: f32, F64: f64
+    )
+}
+
 /// Whether it is a list of features, and the message.
 fn untagged(bytes: &[u8]) -> Result<(bool, &[u8]), Fault> {
     let (tag, message) = bytes.split_first().ok_or_else(|| syntax("it is empty".to_owned()))?;
@@ -59,11 +79,7 @@ fn read<T: Number>(feature: Feature<'_>, axes: &[Extent], out: &mut Out<'_>) -> 
         return Err(not_one(n));
     }
     let shape = agreed(axes, n)?;
-    let mut to = out.tensor::<T>(&shape[..axes.len()])?.iter_mut();
-    T::each(&feature, |it| {
-        to.next().into_iter().for_each(|to| *to = it);
-        Ok(())
-    })
+    T::fill(&feature, out.tensor::<T>(&shape[..axes.len()])?)
 }
 
 /// Reads a list of features, a step each, which must be alike.
@@ -94,12 +110,11 @@ fn read_steps<T: Number>(list: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Res
     // Of no steps nobody knows how many values one would have.
     let each = each.unwrap_or_else(|| inner.iter().map(|it| known(it).unwrap_or(0)).product());
     shape[1..axes.len()].copy_from_slice(&agreed(inner, each)?[..inner.len()]);
-    let mut to = out.tensor::<T>(&shape[..axes.len()])?.iter_mut();
+    let mut to = out.tensor::<T>(&shape[..axes.len()])?;
     for step in steps(list) {
-        T::each(&Feature::new(step?)?, |it| {
-            to.next().into_iter().for_each(|to| *to = it);
-            Ok(())
-        })?;
+        let (here, rest) = to.split_at_mut_checked(each).unwrap_or_default();
+        T::fill(&Feature::new(step?)?, here)?;
+        to = rest;
     }
     Ok(())
 }
@@ -140,21 +155,15 @@ trait Number: Element {
         feature.expect(Kind::Ints)
     }
 
-    /// Visits the values of a feature in order.
-    fn each(
-        feature: &Feature<'_>,
-        visit: impl FnMut(Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault>;
+    /// Writes the values of a feature, which are as many as `to` has elements.
+    fn fill(feature: &Feature<'_>, to: &mut [Self]) -> Result<(), Fault>;
 }
 
 macro_rules! ints {
     ($($ty:ty),+) => {$(
         impl Number for $ty {
-            fn each(
-                feature: &Feature<'_>,
-                mut visit: impl FnMut(Self) -> Result<(), Fault>,
-            ) -> Result<(), Fault> {
-                feature.ints(|it| visit(Self::try_from(it).map_err(|_| outside::<Self>(it))?))
+            fn fill(feature: &Feature<'_>, to: &mut [Self]) -> Result<(), Fault> {
+                feature.ints(to, |it| Self::try_from(it).map_err(|_| outside::<Self>(it)))
             }
         }
     )+};
@@ -162,12 +171,9 @@ macro_rules! ints {
 ints!(u8, u16, u32, u64, i8, i16, i32, i64);
 
 impl Number for bool {
-    fn each(
-        feature: &Feature<'_>,
-        mut visit: impl FnMut(Self) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        feature.ints(|it| match it {
-            0 | 1 => visit(it == 1),
+    fn fill(feature: &Feature<'_>, to: &mut [Self]) -> Result<(), Fault> {
+        feature.ints(to, |it| match it {
+            0 | 1 => Ok(it == 1),
             _ => Err(outside::<Self>(it)),
         })
     }
@@ -185,12 +191,9 @@ macro_rules! floats {
                 feature.expect(Kind::Floats)
             }
 
-            fn each(
-                feature: &Feature<'_>,
-                mut visit: impl FnMut(Self) -> Result<(), Fault>,
-            ) -> Result<(), Fault> {
+            fn fill(feature: &Feature<'_>, to: &mut [Self]) -> Result<(), Fault> {
                 Self::check(feature)?;
-                feature.floats(|it| visit(($of)(it)))
+                feature.floats(to, $of)
             }
         }
     )+};

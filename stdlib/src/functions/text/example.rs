@@ -1,11 +1,13 @@
 //! Features of `tf.train.Example` and `tf.train.SequenceExample` (tensorflow/core/example/example.proto and
 //! feature.proto), found where they lie.
 
+pub(crate) mod typed;
+
 use super::json::shown;
 use crate::{
     formats,
     prelude::*,
-    protobuf::{Message, Value, count_packed, each_packed, syntax},
+    protobuf::{Message, Value, count_packed, syntax, unpack},
 };
 
 /// Names of features that a message lists.
@@ -120,24 +122,28 @@ pub(super) struct Feature<'a> {
     kind: Kind,
     /// Its fields from the first of its lists on.
     lists: Message<'a>,
+    /// The one field of its one list, as nearly all features are written.
+    packed: Option<&'a [u8]>,
 }
 
 impl<'a> Feature<'a> {
     /// The feature that a message is. Of lists of several kinds the last one counts, as of any `oneof`.
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
-        let mut feature = Self { kind: Kind::Empty, lists: Message::new(&[]) };
+        let mut feature = Self { kind: Kind::Empty, lists: Message::new(&[]), packed: None };
         let mut fields = Message::new(bytes);
         loop {
             let before = fields;
             let Some((number, value)) = fields.next()? else { return Ok(feature) };
-            let kind = match (number, value) {
-                (1, Value::Bytes(_)) => Kind::Bytes,
-                (2, Value::Bytes(_)) => Kind::Floats,
-                (3, Value::Bytes(_)) => Kind::Ints,
+            let (kind, list) = match (number, value) {
+                (1, Value::Bytes(list)) => (Kind::Bytes, list),
+                (2, Value::Bytes(list)) => (Kind::Floats, list),
+                (3, Value::Bytes(list)) => (Kind::Ints, list),
                 _ => continue,
             };
-            if kind != feature.kind {
-                feature = Self { kind, lists: before };
+            if kind == feature.kind {
+                feature.packed = None;
+            } else {
+                feature = Self { kind, lists: before, packed: Message::new(list).only(1) };
             }
         }
     }
@@ -160,24 +166,27 @@ impl<'a> Feature<'a> {
         if n == 1 { Ok(found) } else { Err(not_one(n)) }
     }
 
-    /// Its floats, in order.
-    pub(super) fn floats(
-        &self,
-        mut visit: impl FnMut(f32) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    /// Writes its floats, which are as many as `to` has elements, each as `of` makes it.
+    pub(super) fn floats<T>(&self, to: &mut [T], of: impl Fn(f32) -> T) -> Result<(), Fault> {
         self.expect(Kind::Floats)?;
+        let mut to = to.iter_mut();
+        let mut put = |packed: &[u8]| {
+            let (each, rest) = packed.as_chunks();
+            if !rest.is_empty() {
+                return Err(syntax("a list of floats is truncated".to_owned()));
+            }
+            to.by_ref().zip(each).for_each(|(to, it)| *to = of(f32::from_le_bytes(*it)));
+            Ok(())
+        };
+        if let Some(packed) = self.packed {
+            return put(packed);
+        }
         self.lists.each(2, |list| {
             let mut fields = Message::new(list);
             while let Some((number, value)) = fields.next()? {
                 match (number, value) {
-                    (1, Value::Fixed32(it)) => visit(f32::from_le_bytes(it))?,
-                    (1, Value::Bytes(packed)) => {
-                        let (each, rest) = packed.as_chunks();
-                        if !rest.is_empty() {
-                            return Err(syntax("a list of floats is truncated".to_owned()));
-                        }
-                        each.iter().try_for_each(|it| visit(f32::from_le_bytes(*it)))?;
-                    }
+                    (1, Value::Fixed32(it)) => put(&it)?,
+                    (1, Value::Bytes(packed)) => put(packed)?,
                     _ => {}
                 }
             }
@@ -185,22 +194,32 @@ impl<'a> Feature<'a> {
         })
     }
 
-    /// Its whole numbers, in order.
-    pub(super) fn ints(
+    /// Writes its whole numbers, which are as many as `to` has elements, each as `of` makes it.
+    pub(super) fn ints<T>(
         &self,
-        mut visit: impl FnMut(i64) -> Result<(), Fault>,
+        to: &mut [T],
+        of: impl Fn(i64) -> Result<T, Fault>,
     ) -> Result<(), Fault> {
         self.expect(Kind::Ints)?;
+        if let Some(packed) = self.packed {
+            return unpack(packed, to, |it| of(it.cast_signed())).map(drop);
+        }
+        let mut rest = to;
         self.lists.each(3, |list| {
             let mut fields = Message::new(list);
             while let Some((number, value)) = fields.next()? {
-                match (number, value) {
-                    (1, Value::Varint(it)) => visit(it.cast_signed())?,
-                    (1, Value::Bytes(packed)) => {
-                        each_packed(packed, |it| visit(it.cast_signed()))?;
-                    }
-                    _ => {}
-                }
+                let to = std::mem::take(&mut rest);
+                rest = match (number, value) {
+                    (1, Value::Varint(it)) => match to.split_first_mut() {
+                        Some((first, rest)) => {
+                            *first = of(it.cast_signed())?;
+                            rest
+                        }
+                        None => &mut [],
+                    },
+                    (1, Value::Bytes(packed)) => unpack(packed, to, |it| of(it.cast_signed()))?,
+                    _ => to,
+                };
             }
             Ok(())
         })
@@ -208,13 +227,19 @@ impl<'a> Feature<'a> {
 
     /// How many numbers it holds, where all of them can be read.
     pub(super) fn count(&self) -> Result<usize, Fault> {
+        let in_packed = |it: &[u8]| match self.kind {
+            Kind::Ints => count_packed(it),
+            _ => it.len() / 4,
+        };
+        if let Some(packed) = self.packed {
+            return Ok(in_packed(packed));
+        }
         let (number, mut n) = (if self.kind == Kind::Ints { 3 } else { 2 }, 0);
         self.lists.each(number, |list| {
             let mut fields = Message::new(list);
             while let Some((number, value)) = fields.next()? {
                 n += match (number, value) {
-                    (1, Value::Bytes(packed)) if self.kind == Kind::Ints => count_packed(packed),
-                    (1, Value::Bytes(packed)) => packed.len() / 4,
+                    (1, Value::Bytes(packed)) => in_packed(packed),
                     (1, Value::Varint(_)) if self.kind == Kind::Ints => 1,
                     (1, Value::Fixed32(_)) if self.kind != Kind::Ints => 1,
                     _ => 0,
@@ -282,17 +307,13 @@ pub(crate) fn features(example: &[u8]) -> Vec<(String, formats::Value)> {
         let dtype = match feature.kind() {
             Kind::Empty => return Ok(()),
             Kind::Ints => {
-                feature.ints(|_| {
-                    n += 1;
-                    Ok(())
-                })?;
+                n = feature.count()?;
+                feature.ints(&mut vec![0; n], Ok)?;
                 "i64"
             }
             Kind::Floats => {
-                feature.floats(|_| {
-                    n += 1;
-                    Ok(())
-                })?;
+                n = feature.count()?;
+                feature.floats(&mut vec![0.0; n], |it| it)?;
                 "f32"
             }
             Kind::Bytes => {

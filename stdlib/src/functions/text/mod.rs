@@ -13,7 +13,7 @@ mod dataset;
 mod detokenize;
 mod embed;
 mod ends_with;
-mod example;
+pub(crate) mod example;
 mod extension_of;
 mod folder_of;
 pub(crate) mod guarded;

@@ -210,7 +210,7 @@ impl Lane {
         for first in (0..column.rows()).step_by(found) {
             let room = out.room(Shape::new(&extents));
             let rows = column.cut(first..first + found);
-            if !fill_all(&rows, &row, made, room) {
+            if !fill_all(&rows, &row, made, room) && !self.fill_lists(&rows, &row, room) {
                 self.fill(room);
                 fill_each(&rows, &row, room);
             }
@@ -277,6 +277,10 @@ impl Lane {
     }
 
     fn extents_of_all(&self, column: &Column) -> Result<Shape, Failure> {
+        if let Some(lists) = column.ragged().filter(|it| it.rank == 1 && self.pad.is_some()) {
+            let most = lists.shapes.iter().max().map_or(0, |it| *it as usize);
+            return Ok(Shape::new(&[most]));
+        }
         let mut most = column.row(0).shape().to_vec();
         for row in 1..column.rows() {
             let row = column.row(row);
@@ -299,10 +303,26 @@ impl Lane {
         Ok(Shape::new(&most))
     }
 
+    /// Writes lists row after row, and fills up each; says whether they are such.
+    fn fill_lists(&self, column: &Column, row: &Shape, room: &mut [u8]) -> bool {
+        let Some(lists) = column.lists().filter(|_| row.len() == 1) else { return false };
+        let each = row.elements() * column.dtype().size();
+        let mut rest = room;
+        for list in lists {
+            let (place, others) = rest.split_at_mut(each);
+            let (filled, empty) = place.split_at_mut(list.len());
+            filled.copy_from_slice(list);
+            self.fill(empty);
+            rest = others;
+        }
+        self.fill(rest);
+        true
+    }
+
     fn fill(&self, room: &mut [u8]) {
         match &self.pad {
-            Some(pad) => far::fill(room, pad, false),
-            None => room.fill(0),
+            Some(pad) if pad.iter().any(|it| *it != 0) => far::fill(room, pad, false),
+            _ => room.fill(0),
         }
     }
 }

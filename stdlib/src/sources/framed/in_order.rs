@@ -54,7 +54,7 @@ impl<F: Format> InOrder<F> {
 
 impl<F: Format> Stream for InOrder<F> {
     fn finds(&self) -> bool {
-        F::IS_TEXT
+        self.inner.format.is_found_first()
     }
 
     fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {

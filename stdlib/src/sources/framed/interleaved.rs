@@ -87,7 +87,7 @@ impl<F: Format> Interleaved<F> {
 
 impl<F: Format> Stream for Interleaved<F> {
     fn finds(&self) -> bool {
-        F::IS_TEXT
+        self.inner.format.is_found_first()
     }
 
     fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {

@@ -29,13 +29,53 @@ pub(crate) fn tfrecord(bytes: &[u8]) {
     let ty = ty[usize::from(way & 3).min(2)].clone();
     let name = if form == "bytes" { "bytes" } else { "row" };
     let check = Arg::Bool(way & 4 == 0);
-    shard("tfrecord", file, (name, ty), vec![Arg::Word(form.to_owned()), check], way & 8 == 0);
+    let own = vec![Arg::Word(form.to_owned()), check.clone()];
+    shard("tfrecord", file, (name, ty), own, (way & 8 == 0, &[Arg::None]));
+    if form == "example" {
+        typed(file, check);
+    }
+}
+
+/// What is read with each record as columns is what is found in it.
+fn typed(file: &[u8], check: Arg) {
+    let list = |dtype| Type::Tensor { dtype, shape: vec![Extent::Unknown] };
+    let wanted = [("/a", list(DType::F32)), ("/n", list(DType::I64))];
+    let typed = wanted.iter().map(|(name, ty)| ((*name).to_owned(), Arg::Type(ty.clone())));
+    FOLDER.with(|folder| {
+        let path = folder.write("typed", file);
+        let files = Arg::Text(path.to_string_lossy().into_owned());
+        let form = Arg::Word("example".to_owned());
+        let typed = Arg::Record(typed.collect());
+        let args = [files, form, check, Arg::None, Arg::Bool(false), typed];
+        let untyped = Type::Untyped(Untyped::Example);
+        let known = Type::scalar(DType::Bool);
+        let all = [("row", untyped.clone()), ("row.rest", untyped), ("row/a", list(DType::F32))];
+        let all = all.into_iter().chain([("row/n", list(DType::I64)), ("row.typed", known)]);
+        let fields: Vec<Field> =
+            all.map(|(name, ty)| Field { name: name.to_owned(), ty }).collect();
+        let Ok(rows) = read(&*source("tfrecord", &args, &fields), &fields) else { return };
+        for (_, columns) in rows.iter().filter(|it| it.1[4] == [1]) {
+            assert!(columns[1].is_empty(), "nothing is left to be found");
+            for (at, (name, ty)) in wanted.iter().enumerate() {
+                assert_eq!(found(&columns[0], &name[1..], ty).as_ref(), Some(&columns[2 + at]));
+            }
+        }
+    });
+}
+
+/// A feature of an example, one after the other.
+fn found(row: &[u8], name: &str, ty: &Type) -> Option<Vec<u8>> {
+    let (of, feature) = (Type::Untyped(Untyped::Example), Type::Untyped(Untyped::Feature));
+    let args = [Tensor::text(DType::Bytes, row), Tensor::text(DType::Str, name.as_bytes())];
+    let part = call("untyped_field", &args, (&of, &feature), Arg::None)?;
+    let to = Arg::Type(ty.clone());
+    call("as_type", &[Tensor::text(DType::Bytes, &part)], (&feature, ty), to)
 }
 
 /// Reads a tar archive. The first byte says how; the rest is the file.
 pub(crate) fn tar(bytes: &[u8]) {
     let (way, file) = split(bytes);
-    shard("tar", file, ("files", Type::Untyped(Untyped::Members)), Vec::new(), way & 8 == 0);
+    shard("tar", file, ("files", Type::Untyped(Untyped::Members)), Vec::new(), (way & 8 == 0, &[]));
 }
 
 /// Reads records of one size. The first byte says which, and how; the rest is the file.
@@ -43,7 +83,7 @@ pub(crate) fn records(bytes: &[u8]) {
     let (way, file) = split(bytes);
     let (size, skip) = (1 + i64::from(way & 7), i64::from(way >> 4));
     let own = vec![Arg::Int(size), Arg::Int(skip)];
-    shard("records", file, ("bytes", Type::scalar(DType::Bytes)), own, way & 8 == 0);
+    shard("records", file, ("bytes", Type::scalar(DType::Bytes)), own, (way & 8 == 0, &[]));
 }
 
 /// Reads an array. The first byte is cut off; the rest is the file.
@@ -68,12 +108,19 @@ pub(crate) fn npy(bytes: &[u8]) {
 }
 
 /// Reads a shard; damage is a fault of a record where `faults`, and else ends the run.
-fn shard(entry: &str, file: &[u8], (name, ty): (&str, Type), own: Vec<Arg>, faults: bool) {
+fn shard(
+    entry: &str,
+    file: &[u8],
+    (name, ty): (&str, Type),
+    own: Vec<Arg>,
+    (faults, last): (bool, &[Arg]),
+) {
     FOLDER.with(|folder| {
         let path = folder.write("shard", file);
         let mut args = vec![Arg::Text(path.to_string_lossy().into_owned())];
         args.extend(own);
         args.extend([Arg::None, Arg::Bool(faults)]);
+        args.extend_from_slice(last);
         let mut fields = vec![Field { name: name.to_owned(), ty: ty.clone() }];
         if faults {
             fields.push(Field { name: "row.fault".to_owned(), ty: Type::scalar(DType::Str) });

@@ -13,7 +13,7 @@ use runtime::Builder;
 /// Members of one object that can be wanted.
 const MEMBERS_MAX: usize = 64;
 /// Objects within each other that are looked into.
-const WITHIN_MAX: u32 = 16;
+pub(crate) const WITHIN_MAX: usize = 16;
 /// Names of members that are remembered from one record to the next, and the bytes of one with what stands around it.
 const KEYS_MAX: usize = 64;
 const KEY_MAX: usize = 64;
@@ -100,7 +100,7 @@ impl Object {
             .split('/')
             .map(|it| it.replace("~1", "/").replace("~0", "~").into_bytes())
             .collect();
-        if names.len() > WITHIN_MAX as usize {
+        if names.len() > WITHIN_MAX {
             return Err(format!("it has more than {WITHIN_MAX} names"));
         }
         let mut next = self.count() + 1;
