@@ -75,6 +75,15 @@ impl<'a, T: Element> Picture<'a, T> {
         let _ = y;
     }
 
+    /// All rows, from the top, or all of them as one where nothing lies between them.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [T]> + '_ {
+        let len = self.row_len() * size_of::<T>();
+        let is_one = self.height > 0 && (self.height == 1 || self.stride == len as isize);
+        let whole = Self { height: 1, width: self.width * self.height, ..*self };
+        let picture = if is_one { whole } else { *self };
+        (0..picture.height).map(move |y| picture.row(y))
+    }
+
     /// All rows, from the top.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &'a [T]> + '_ {
         (0..self.height).map(|y| self.row(y))

@@ -6,10 +6,13 @@ mod corpus;
 mod kinds;
 mod near;
 mod packs;
+mod photometric;
 mod series;
 mod tokens;
 
-pub(crate) use self::{chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*};
+pub(crate) use self::{
+    chats::*, corpus::*, kinds::*, near::*, packs::*, photometric::*, series::LATER, tokens::*,
+};
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};
 use plan::{DType, Extent, Field, Type};

@@ -3,16 +3,23 @@
 mod adjust_brightness;
 mod adjust_colors;
 mod adjust_contrast;
+mod adjust_gamma;
 mod adjust_hue;
 mod adjust_saturation;
+mod adjust_sharpness;
+mod autocontrast;
 mod box_area;
 mod box_mask;
 mod channels_first;
 mod channels_last;
 mod crop;
 mod draw_crop;
+mod draw_erase;
 mod draw_jitter;
 mod draw_resized_crop;
+mod equalize;
+mod erase;
+mod erase_box;
 mod extents;
 mod flip_x;
 mod flip_y;
@@ -20,15 +27,20 @@ mod gaussian_blur;
 mod grayscale;
 #[cfg(test)]
 mod instructions;
+mod invert;
 mod normalize;
 mod pad;
+#[cfg(test)]
+mod photometric;
 mod plasma;
+mod posterize;
 mod random_box;
 mod resize;
 mod resize_crop;
 mod resize_span;
 mod resize_within;
 mod short_size;
+mod solarize;
 #[cfg(test)]
 mod testing;
 
@@ -42,27 +54,37 @@ pub(crate) static ALL: &[&Function] = &[
     &adjust_brightness::ENTRY,
     &adjust_colors::ENTRY,
     &adjust_contrast::ENTRY,
+    &adjust_gamma::ENTRY,
     &adjust_hue::ENTRY,
     &adjust_saturation::ENTRY,
+    &adjust_sharpness::ENTRY,
+    &autocontrast::ENTRY,
     &box_area::ENTRY,
     &box_mask::ENTRY,
     &channels_first::ENTRY,
     &channels_last::ENTRY,
     &crop::ENTRY,
     &draw_crop::ENTRY,
+    &draw_erase::ENTRY,
     &draw_jitter::ENTRY,
     &draw_resized_crop::ENTRY,
+    &equalize::ENTRY,
+    &erase::ENTRY,
+    &erase_box::ENTRY,
     &flip_x::ENTRY,
     &flip_y::ENTRY,
     &gaussian_blur::ENTRY,
     &grayscale::ENTRY,
+    &invert::ENTRY,
     &normalize::ENTRY,
     &pad::ENTRY,
     &plasma::ENTRY,
+    &posterize::ENTRY,
     &random_box::ENTRY,
     &resize::ENTRY,
     &resize_crop::ENTRY,
     &resize_span::ENTRY,
     &resize_within::ENTRY,
     &short_size::ENTRY,
+    &solarize::ENTRY,
 ];

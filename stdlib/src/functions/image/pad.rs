@@ -113,7 +113,7 @@ fn sides(args: &Args<'_>) -> Result<[usize; 4], Fault> {
 }
 
 /// The bytes of a number as an element of this dtype; out of range, those of the nearest one.
-fn encoded(dtype: DType, value: f64, bytes: &mut [u8; 8]) -> &[u8] {
+pub(super) fn encoded(dtype: DType, value: f64, bytes: &mut [u8; 8]) -> &[u8] {
     fn put<const N: usize>(from: [u8; N], to: &mut [u8; 8]) -> &[u8] {
         to[..N].copy_from_slice(&from);
         &to[..N]
