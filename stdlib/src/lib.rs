@@ -149,8 +149,6 @@ static LATER: &[(&str, &str)] = &[
         "ssd_random_crop",
         "`ssd_random_crop` is the crop of the SSD paper; it is planned with the detection library",
     ),
-    ("rotate", "`rotate` rotates an image; it is planned with RandAugment"),
-    ("shear_x", "`shear_x` shears an image; it is planned with RandAugment"),
 ];
 
 /// The functions by subject, which is the folder that they lie in.

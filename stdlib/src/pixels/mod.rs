@@ -19,6 +19,7 @@ pub(crate) mod table;
 pub(crate) mod taps;
 mod tiers;
 mod transpose;
+pub(crate) mod warp;
 pub(crate) mod wide;
 
 pub(crate) use picture::{Picture, packed};

@@ -124,6 +124,8 @@ const PACKS: u64 = 2620;
 const NEAR: u64 = 2660;
 /// From this number on, they change levels of pictures, erase parts of them and mix them.
 const PHOTOMETRIC: u64 = 2780;
+/// From this number on, they warp images.
+const WARPS: u64 = 2740;
 
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
@@ -179,6 +181,7 @@ impl Writer<'_> {
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
             PHOTOMETRIC.. => steps::PHOTOMETRIC,
+            WARPS.. => steps::WARPS,
             NEAR.. => steps::NEAR,
             PACKS.. => steps::PACKS,
             CHATS.. => steps::CHATS,

@@ -9,9 +9,11 @@ mod packs;
 mod photometric;
 mod series;
 mod tokens;
+mod warps;
 
 pub(crate) use self::{
     chats::*, corpus::*, kinds::*, near::*, packs::*, photometric::*, series::LATER, tokens::*,
+    warps::*,
 };
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};

@@ -1,6 +1,6 @@
 //! `erase`: a box of a picture, painted over.
 
-use super::{extents::picture, pad::encoded};
+use super::{extents::picture, fill::encoded};
 use crate::{
     pixels::{Picture, picture::packed_bytes, with_room},
     prelude::*,

@@ -3,7 +3,7 @@
 use super::{
     erase::{Part, erased},
     extents::picture,
-    pad::encoded,
+    fill::encoded,
 };
 use crate::prelude::*;
 use runtime::Philox;
