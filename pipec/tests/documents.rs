@@ -167,7 +167,8 @@ fn bad_rows_are_skipped_and_unknown_categories_end_the_run() {
 #[test]
 fn mixup_mixes_the_last_smaller_batch_too() {
     let page = page("COOKBOOK.md");
-    let recipe = blocks(&page).into_iter().find(|it| it.text.contains("fn mixup")).unwrap();
+    let recipe =
+        blocks(&page).into_iter().find(|it| it.text.contains("mixup(image, label)")).unwrap();
     let folder = Folder::of("mixup", &[("mixup.pipe", &recipe.text)]);
     let ran = folder.pipec(&["run", "mixup.pipe", "train", "--out", "out"]);
     ran.ends(0, &["3 batches, 64 records"]);

@@ -149,12 +149,6 @@ static LATER: &[(&str, &str)] = &[
         "ssd_random_crop",
         "`ssd_random_crop` is the crop of the SSD paper; it is planned with the detection library",
     ),
-    ("autocontrast", "`autocontrast` stretches the gray levels; it is planned with RandAugment"),
-    ("equalize", "`equalize` flattens the histogram; it is planned with RandAugment"),
-    ("rotate", "`rotate` rotates an image; it is planned with RandAugment"),
-    ("shear_x", "`shear_x` shears an image; it is planned with RandAugment"),
-    ("posterize", "`posterize` drops bits; it is planned with RandAugment"),
-    ("solarize", "`solarize` inverts bright pixels; it is planned with RandAugment"),
 ];
 
 /// The functions by subject, which is the folder that they lie in.

@@ -90,9 +90,12 @@ rows! {
         "`read_text(path)` and `read_file(path)` read the file at a path";
     Name, "sklearn, HF datasets", ["train_test_split" "random_split" "split_dataset"], Told,
         "split by a hash, which is the same every time: `|> where hash(path) % 10 != 0`";
-    Name, "MixUp, CutMix", ["mixup" "cutmix" "MixupCutmix"], Told,
-        "write it after `batch`: `image[permutation(len(image))]` selects a partner for each \
-         image in a batch of any size, `beta(0.2, 0.2)` the weight; see the cookbook";
+    Name, "torchvision, timm", ["RandomMixup" "MixUp"], Told,
+        "`mixup` mixes the images and labels of a batch: \
+         `|> map { x, label: one_hot(label, 10) } |> batch(32) |> map mixup(x, label, alpha: 0.4)`";
+    Name, "torchvision, timm", ["RandomCutmix" "CutMix" "MixupCutmix"], Told,
+        "`cutmix`, after `batch`, replaces a box of each image by that of another one and mixes their labels; the cookbook \
+         chooses between it and `mixup`";
 
     // ---- sources
     Name, "torchvision", ["ImageFolder" "DatasetFolder" "image_dataset_from_directory" "ImageDataset" "FolderDataset"], Told,
@@ -180,14 +183,56 @@ rows! {
         "`decode_image(read_file(path))` reads an image; `files` already reads the `bytes`";
     Name, "DALI", ["decoders.image_random_crop" "image_random_crop" "decode_and_crop_jpeg" "decode_jpeg_random_crop"], Told,
         "`decode_jpeg(bytes) |> random_resized_crop(224)` decodes only the part that is used";
-    Name, "torchvision, albumentations", ["RandomErasing" "Cutout" "CoarseDropout" "random_cutout"], Told,
-        "multiply by a mask: `channels_first(f32(image)) * (1.0 - \
-         f32(box_mask(random_box(image.shape[:2], keep: 0.9), like: channels_first(image))))`";
+    Name, "torchvision, albumentations", ["RandomErasing" "CoarseDropout"], Told,
+        "`random_erase(image)` erases a random box; with `value: noise` it needs floats: \
+         `normalize(image, mean: 0.5, std: 0.25) |> random_erase(value: noise)`";
+    Name, "DALI, KerasCV, albumentations", ["Cutout" "random_cutout"], Told,
+        "`cutout(image, 16)` fills a square at a random place with zeros";
+    Name, "torchvision, albumentations, Pillow", ["RandomPosterize" "Posterize"], Told,
+        "`posterize(image, 4)` keeps 4 bits of each level; `if coin(0.5) then posterize(image, 4) else image` does so sometimes";
+    Name, "torchvision, albumentations, Pillow", ["RandomSolarize" "Solarize"], Told,
+        "`solarize(image, 128)` inverts bright levels; `if coin(0.5) then solarize(image, 128) else image` does so sometimes";
+    Name, "torchvision, albumentations", ["RandomInvert" "InvertImg" "Invert"], Told,
+        "`invert(image)` always inverts; `if coin(0.5) then invert(image) else image` does so sometimes";
+    Name, "torchvision, albumentations", ["RandomEqualize" "Equalize" "equalizeHist"], Told,
+        "`equalize(image)` always equalizes; `if coin(0.5) then equalize(image) else image` does so sometimes";
+    Name, "torchvision, albumentations", ["RandomAutocontrast" "AutoContrast"], Told,
+        "`autocontrast(image)` always stretches the levels; `if coin(0.5) then autocontrast(image) else image` does so sometimes";
+    Name, "torchvision, albumentations", ["RandomAdjustSharpness" "Sharpen" "random_sharpness" "sharpness"], Told,
+        "`adjust_sharpness(image, 1.5)` sharpens, with a factor below 1 it smooths: `adjust_sharpness(image, uniform(0.5, 1.5))`";
+    Name, "albumentations, TensorFlow, DALI", ["RandomGamma" "gamma_contrast"], Told,
+        "`adjust_gamma(image, 0.8)` is one value, `adjust_gamma(image, uniform(0.8, 1.2))` a random one";
     Name, "torchvision", ["RandAugment" "AutoAugment" "TrivialAugmentWide" "AugMix"], Told,
         "planned for a later version; `color_jitter`, `random_resized_crop` and \
          `random_gaussian_blur` are available";
-    Name, "torchvision, albumentations", ["RandomRotation" "RandomAffine" "RandomPerspective" "Affine" "ShiftScaleRotate" "ElasticTransform" "random_rotate" "rot90"], Told,
-        "planned for a later version; until then, use a Python function declared with `extern fn`";
+    Name, "torchvision, albumentations", ["RandomRotation" "Rotate" "SafeRotate"], Renamed("random_rotate"),
+        "`random_rotate(image, -15.0, 15.0)` draws the angle, `rotate(image, 30)` rotates by one";
+    Name, "torchvision, albumentations, Keras", ["RandomAffine" "Affine" "ShiftScaleRotate" "random_shift" "RandomTranslation" "RandomZoom"], Renamed("random_affine"),
+        "`random_affine(image, degrees: -10..10, translate: 0.1, scale: 0.8..1.2)` draws all of it; \
+         `affine(image, 30.0, x: 4.0)` does not draw";
+    Name, "torchvision, albumentations", ["RandomPerspective" "Perspective"], Renamed("random_perspective"),
+        "`random_perspective(image, 0.5, p: 0.5)` draws the corners; `perspective` is given them";
+    Name, "torchvision, albumentations", ["ElasticTransform" "elastic_transform" "GridDistortion"], Renamed("elastic"),
+        "`elastic(image, alpha: 50.0, sigma: 5.0)` moves the pixels by a random field; `remap` by any field";
+    Name, "Pillow, DALI, OpenCV", ["warp_affine" "warpAffine" "warpPerspective" "getRotationMatrix2D" "getAffineTransform" "affine_transform" "imtranslate"], Told,
+        "`warp` looks every pixel up through a matrix from the result to the image, in Pillow's form: `warp(image, \
+         affine_matrix(image.shape, degrees: 30.0), 32, 32, method: bilinear)`";
+    Name, "OpenCV, torchvision", ["getPerspectiveTransform" "get_perspective_transform" "findHomography"], Renamed("perspective_matrix"),
+        "`perspective_matrix` is the matrix that moves four points to four others, for `warp` and `warp_points`";
+    Name, "OpenCV, PyTorch", ["grid_sample" "initUndistortRectifyMap"], Renamed("remap"),
+        "`remap` looks every pixel up at a place of its own, in pixels";
+    Name, "OpenCV", ["perspectiveTransform" "transform_points" "warp_keypoints"], Renamed("warp_points"),
+        "`warp_points` moves points along with an image that `warp` warps by the same matrix";
+    Name, "OpenCV", ["copyMakeBorder"], Told,
+        "`pad(image, top: 2, bottom: 2, left: 4, right: 4, value: 114)` adds a border; `letterbox(image, 640)` also resizes";
+    Name, "Ultralytics, DALI", ["LetterBox" "resize_with_pad" "letter_box"], Renamed("letterbox"),
+        "`letterbox(image, 640)` resizes an image to fit, and adds borders of level 114";
+    Name, "albumentations, Keras", ["LongestMaxSize" "resize_longest_edge" "ResizeLongestSide"], Renamed("resize_long"),
+        "use `resize_long`: `image |> resize_long(256)`";
+    Name, "albumentations, Ultralytics", ["Mosaic" "OverlayElements" "paste" "make_grid"], Told,
+        "`collage` places images on one canvas: `collage([image, image], [[0, 0, 32, 32], [0, 32, 32, 32]], 32, 64)`";
+    Name, "torchvision, albumentations", ["rot90" "RandomRotate90" "random_rot90"], Told,
+        "`rotate(image, 90, expand: true)` rotates by a right angle; draw it with `uniform_int(0, 3)`";
     Name, "torchvision, albumentations", ["RandomGrayscale" "ToGray" "rgb_to_grayscale" "cvtColor"], Told,
         "`grayscale(image)` is always gray, `if coin(0.1) then grayscale(image, channels: 3) else \
          image` sometimes";
@@ -350,6 +395,9 @@ rows! {
     ArgumentOf("resize"), "torchvision", ["interpolation" "resample"], Renamed("method"), "use `method`: `method: bicubic`";
     ArgumentOf("resize_short"), "torchvision", ["interpolation" "resample"], Renamed("method"), "use `method`: `method: bicubic`";
     ArgumentOf("resize_short"), "torchvision", ["max_size"], Renamed("most"), "use `most`: `most: 1333`";
+    ArgumentOf("solarize"), "torchvision", ["threshold"], Renamed("above"), "`solarize(image, 128)` inverts levels of at least 128";
+    ArgumentOf("random_erase"), "torchvision", ["scale"], Renamed("area"), "`area: 0.02..0.33` is the area of the box as a fraction of the image";
+    ArgumentOf("random_erase"), "torchvision", ["ratio"], Renamed("aspect"), "`aspect: 0.3..3.3` is the height of the box divided by its width";
     ArgumentOf("random_crop"), "torchvision", ["size"], Renamed("height"), "`random_crop(image, 24)` takes the height, then the width";
     ArgumentOf("random_crop"), "torchvision", ["fill"], Renamed("value"), "use `value`: `value: 0.0`";
     ArgumentOf("random_crop"), "torchvision", ["padding_mode"], Renamed("mode"), "use `mode`: `mode: reflect`";

@@ -1,6 +1,7 @@
 //! Gaussian blur: columns, then rows, in `f32`, mirrored at the border.
 
-use super::{Picture, border::Border, tiers, wide::Level};
+use super::{Picture, border::Border, tiers};
+use runtime::Element;
 
 /// What a call needs beside its arguments; kept for the next one.
 #[derive(Debug, Default)]
@@ -8,9 +9,60 @@ pub(crate) struct Room {
     weights: Vec<f32>,
     /// A row, and what lies beyond its ends.
     line: Vec<f32>,
-    /// The picture after the first pass.
+    /// Rows after the first pass: as many as the kernel has, or all of a picture that has fewer.
     rows: Vec<f32>,
     sums: Vec<f32>,
+}
+
+/// A level that can be blurred.
+pub(crate) trait Level: Element {
+    /// Writes levels as numbers.
+    fn soften(levels: &[Self], to: &mut [f32]);
+    /// Writes the levels nearest to numbers, of two equally near the even one.
+    fn harden(numbers: &[f32], to: &mut [Self]);
+}
+
+impl Level for f32 {
+    fn soften(levels: &[Self], to: &mut [f32]) {
+        to.copy_from_slice(levels);
+    }
+    fn harden(numbers: &[f32], to: &mut [Self]) {
+        to.copy_from_slice(numbers);
+    }
+}
+
+impl Level for u8 {
+    fn soften(levels: &[Self], to: &mut [f32]) {
+        soften(levels, to);
+    }
+    fn harden(numbers: &[f32], to: &mut [Self]) {
+        harden(numbers, to);
+    }
+}
+
+tiers! {
+    fn soften(levels: &[u8], to: &mut [f32]) = soften_body
+}
+
+#[inline(always)]
+fn soften_body(levels: &[u8], to: &mut [f32]) {
+    to.iter_mut().zip(levels).for_each(|(to, it)| *to = f32::from(*it));
+}
+
+tiers! {
+    fn harden(numbers: &[f32], to: &mut [u8]) = harden_body
+}
+
+/// Added to a number below 2²², it leaves no room for a fraction: the addition itself rounds.
+const NO_FRACTION: f32 = 1.5 * (1_u32 << 23) as f32;
+
+#[inline(always)]
+fn harden_body(numbers: &[f32], to: &mut [u8]) {
+    for (to, number) in to.iter_mut().zip(numbers) {
+        let level = (number + NO_FRACTION) - NO_FRACTION;
+        // SAFETY: weights are not negative and sum up to about 1, so it is about a level.
+        *to = unsafe { level.to_int_unchecked::<i32>() }.clamp(0, 255) as u8;
+    }
 }
 
 /// Writes `image`, blurred with a kernel of `size` pixels, which is odd, to `out`.
@@ -25,24 +77,23 @@ pub(crate) fn blur<T: Level>(
         return;
     }
     gaussian(size, sigma, &mut room.weights);
-    room.rows.resize(len * image.height, 0.0);
+    // Rows that are mirrored at the border are among those that the kernel reaches too.
+    let slots = size.min(image.height);
+    room.rows.resize(len * slots, 0.0);
     room.line.resize(len + 2 * reach * image.channels, 0.0);
-    for (row, to) in image.rows().zip(room.rows.chunks_exact_mut(len)) {
-        widen(row, image.channels, reach, &mut room.line);
-        to.fill(0.0);
-        sum_columns(&room.line, image.channels, &room.weights, to);
-    }
-
     room.sums.resize(len, 0.0);
+    let mut next = 0;
     for (y, to) in out.chunks_exact_mut(len).enumerate() {
-        room.sums.fill(0.0);
-        sum_rows(
-            (&room.rows, image.height),
-            y as i64 - reach as i64,
-            &room.weights,
-            &mut room.sums,
-        );
-        to.iter_mut().zip(&room.sums).for_each(|(to, sum)| *to = T::nearest(f64::from(*sum)));
+        while next < image.height && next <= y + reach {
+            widen(image.row(next), image.channels, reach, &mut room.line);
+            let to = &mut room.rows[next % slots * len..][..len];
+            sum_columns(&room.line, image.channels, &room.weights, to);
+            next += 1;
+        }
+        let first = y as i64 - reach as i64;
+        let rows = (&room.rows[..], slots, image.height);
+        sum_rows(rows, first, &room.weights, &mut room.sums);
+        T::harden(&room.sums, to);
     }
 }
 
@@ -62,7 +113,7 @@ fn widen<T: Level>(row: &[T], channels: usize, reach: usize, line: &mut [f32]) {
     let (width, edge) = (row.len() / channels, reach * channels);
     let (before, rest) = line.split_at_mut(edge);
     let (middle, after) = rest.split_at_mut(row.len());
-    middle.iter_mut().zip(row).for_each(|(to, it)| *to = it.value() as f32);
+    T::soften(row, middle);
     for (side, start) in [(before, -(reach as i64)), (after, width as i64)] {
         for (i, to) in side.chunks_exact_mut(channels).enumerate() {
             let from = Border::Reflect.at(start + i as i64, width).expect("it has no end");
@@ -83,37 +134,43 @@ fn sum_columns_body(line: &[f32], channels: usize, weights: &[f32], sums: &mut [
 }
 
 tiers! {
-    /// Adds the rows from `first` on, one for each weight; of the rows there are so many.
-    fn sum_rows(rows: (&[f32], usize), first: i64, weights: &[f32], sums: &mut [f32]) = sum_rows_body
+    /// Adds the rows from `first` on, one for each weight; there are so many places for rows, and rows of the picture.
+    fn sum_rows(rows: (&[f32], usize, usize), first: i64, weights: &[f32], sums: &mut [f32]) = sum_rows_body
 }
 
 #[inline(always)]
-fn sum_rows_body((rows, height): (&[f32], usize), first: i64, weights: &[f32], sums: &mut [f32]) {
+fn sum_rows_body(
+    (rows, slots, height): (&[f32], usize, usize),
+    first: i64,
+    weights: &[f32],
+    sums: &mut [f32],
+) {
     let len = sums.len();
     let row = |i: usize| {
         let y = Border::Reflect.at(first + i as i64, height).expect("it has no end");
-        &rows[y * len..]
+        &rows[y % slots * len..]
     };
     add(weights, sums, row);
 }
 
-/// Adds weighed rows, in order, four at a time.
+/// Sums that are computed at a time: 12 registers of AVX2, so that none is written before it has all its parts.
+const SUMS: usize = 96;
+
+/// Adds weighed rows, in order.
 #[inline(always)]
 fn add<'a>(weights: &[f32], sums: &mut [f32], row: impl Fn(usize) -> &'a [f32]) {
-    let len = sums.len();
-    let (fours, rest) = weights.as_chunks::<4>();
-    for (i, weights) in fours.iter().enumerate() {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|it| &row(4 * i + it)[..len]);
-        for (x, sum) in sums.iter_mut().enumerate() {
-            *sum = *sum
-                + a[x] * weights[0]
-                + b[x] * weights[1]
-                + c[x] * weights[2]
-                + d[x] * weights[3];
+    let (blocks, rest) = sums.as_chunks_mut::<SUMS>();
+    let done = blocks.len() * SUMS;
+    for (block, sums) in blocks.iter_mut().enumerate() {
+        let mut made = [0.0; SUMS];
+        for (i, weight) in weights.iter().enumerate() {
+            let row: &[f32; SUMS] = row(i)[block * SUMS..].first_chunk().expect("rows go on");
+            (0..SUMS).for_each(|x| made[x] += row[x] * weight);
         }
+        *sums = made;
     }
-    for (i, weight) in rest.iter().enumerate() {
-        let row = row(4 * fours.len() + i);
-        sums.iter_mut().zip(row).for_each(|(sum, it)| *sum += it * weight);
+    rest.fill(0.0);
+    for (i, weight) in weights.iter().enumerate() {
+        rest.iter_mut().zip(&row(i)[done..]).for_each(|(sum, it)| *sum += it * weight);
     }
 }

@@ -9,13 +9,17 @@ pub(crate) mod normalize;
 #[cfg(target_arch = "x86_64")]
 mod permuted;
 pub(crate) mod picture;
+mod planes;
 pub(crate) mod resample;
 mod room;
+pub(crate) mod sharpen;
 #[cfg(target_arch = "x86_64")]
 mod streamed;
+pub(crate) mod table;
 pub(crate) mod taps;
 mod tiers;
 mod transpose;
+pub(crate) mod warp;
 pub(crate) mod wide;
 
 pub(crate) use picture::{Picture, packed};

@@ -124,6 +124,10 @@ const PACKS: u64 = 2620;
 const NEAR: u64 = 2660;
 /// From this number on, they read features of examples as columns with types.
 const FEATURES: u64 = 2700;
+/// From this number on, they change levels of pictures, erase parts of them and mix them.
+const PHOTOMETRIC: u64 = 2780;
+/// From this number on, they warp images.
+const WARPS: u64 = 2740;
 
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
@@ -161,7 +165,7 @@ impl Writer<'_> {
             self.function();
         }
         let (head, records, indexed) = match self.dice.below(10) {
-            _ if self.number >= FEATURES => {
+            _ if (FEATURES..WARPS).contains(&self.number) => {
                 let (head, records) = steps::examples(self);
                 (head, records, true)
             }
@@ -182,6 +186,8 @@ impl Writer<'_> {
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
+            PHOTOMETRIC.. => steps::PHOTOMETRIC,
+            WARPS.. => steps::WARPS,
             FEATURES.. => steps::FEATURES,
             NEAR.. => steps::NEAR,
             PACKS.. => steps::PACKS,

@@ -7,11 +7,14 @@ mod features;
 mod kinds;
 mod near;
 mod packs;
+mod photometric;
 mod series;
 mod tokens;
+mod warps;
 
 pub(crate) use self::{
-    chats::*, corpus::*, features::*, kinds::*, near::*, packs::*, series::LATER, tokens::*,
+    chats::*, corpus::*, features::*, kinds::*, near::*, packs::*, photometric::*, series::LATER,
+    tokens::*, warps::*,
 };
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};

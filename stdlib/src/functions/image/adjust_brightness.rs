@@ -13,12 +13,12 @@ function! {
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_brightness(1.5) }    # { image: u8[4, 6, 3] }
     /// ```
     "adjust_brightness(image: u8[h, w, c], factor: float) -> u8[h, w, c]",
-    // Assumed: 0.2 ns a level.
-    cost: Cost::out(200.0, 0.2),
+    // Assumed: 0.05 ns a level.
+    cost: Cost::out(200.0, 0.05),
     properties: &[Property::ByPixel, Property::Rounds],
     result: Some(result),
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(adjusting(|args, change| change(Adjustment::Brightness, args.float(1))))
+    Ok(adjusting(|args| vec![(Adjustment::Brightness, args.float(1))]))
 }

@@ -1,7 +1,10 @@
 //! `adjust_colors`: brightness, contrast, saturation and hue, in a given order.
 
 use super::extents::picture;
-use crate::{pixels::colour::Adjustment, prelude::*};
+use crate::{
+    pixels::colour::{self, Adjustment},
+    prelude::*,
+};
 
 function! {
     /// Changes brightness, contrast, saturation and hue by given factors.
@@ -15,8 +18,8 @@ function! {
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_colors(draw_jitter(0.4, 0.4, 0.4, 0.1)) }    # { image: u8[4, 6, 3] }
     /// ```
     "adjust_colors(image: u8[h, w, c], steps: f64[n, 2]) -> u8[h, w, c]",
-    // Assumed: 4 ns a level, most of it for the hue.
-    cost: Cost::out(400.0, 4.0),
+    // Assumed: 0.7 ns a level, most of it for the hue.
+    cost: Cost::out(1_000.0, 0.7),
     properties: &[Property::Gathers, Property::Rounds],
     result: Some(result),
 }
@@ -31,32 +34,31 @@ pub(super) fn result(call: &Applied<'_>) -> Result<Type, String> {
     }
 }
 
-/// A kernel that copies the picture, and lets `steps` change the copy.
+/// A kernel that copies the picture, and changes the copy by `steps`.
 pub(super) fn adjusting(
-    steps: impl Fn(&Args<'_>, &mut dyn FnMut(Adjustment, f64)) + Send + Sync + 'static,
+    steps: impl Fn(&Args<'_>) -> Vec<(Adjustment, f64)> + Send + Sync + 'static,
 ) -> Kernel {
     Kernel::compute(move |args, out| {
         let image = args.tensor(0);
-        let channels = image.shape()[2];
         let levels = out.tensor::<u8>(image.shape())?;
         image.copy_to(levels);
-        steps(args, &mut |what, factor| what.apply(levels, channels, factor));
+        colour::adjust(levels, image.shape()[2], &steps(args));
         Ok(())
     })
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(adjusting(|args, change| {
+    Ok(adjusting(|args| {
         let steps = args.tensor(1);
-        for i in 0..steps.shape()[0] {
+        let step = |i: usize| {
             let [what, factor] = [0, 1].map(|it| steps.element(i).element(it).number());
-            match Adjustment::ALL.get(what as usize) {
-                Some(Adjustment::Hue) if factor == 0.0 => {}
-                Some(_) if factor == 1.0 && what != 3.0 => {}
-                Some(it) => change(*it, factor),
-                None => {}
+            match Adjustment::ALL.get(what as usize)? {
+                Adjustment::Hue if factor == 0.0 => None,
+                it if factor == 1.0 && *it != Adjustment::Hue => None,
+                it => Some((*it, factor)),
             }
-        }
+        };
+        (0..steps.shape()[0]).filter_map(step).collect()
     }))
 }
 

@@ -14,12 +14,12 @@ function! {
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_hue(0.1) }    # { image: u8[4, 6, 3] }
     /// ```
     "adjust_hue(image: u8[h, w, c], factor: float) -> u8[h, w, c]",
-    // Assumed: 3 ns a level.
-    cost: Cost::out(200.0, 3.0),
+    // Assumed: 0.4 ns a level.
+    cost: Cost::out(200.0, 0.4),
     properties: &[Property::ByPixel, Property::Rounds],
     result: Some(result),
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(adjusting(|args, change| change(Adjustment::Hue, args.float(1))))
+    Ok(adjusting(|args| vec![(Adjustment::Hue, args.float(1))]))
 }

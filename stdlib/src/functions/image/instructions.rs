@@ -1,7 +1,7 @@
 //! The hot kernels take as many instructions as `instructions.txt` says: see `counting`.
 
 use super::{
-    adjust_saturation, gaussian_blur, normalize, resize,
+    adjust_hue, adjust_saturation, gaussian_blur, normalize, resize,
     testing::{Value, noise, run, run_on},
 };
 use plan::Arg;
@@ -10,12 +10,13 @@ use std::path::Path;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/functions/image/instructions.txt");
 
-const KERNELS: [&str; 7] = [
+const KERNELS: [&str; 8] = [
     "stdlib::pixels::eight::resample_anywhere::avx2",
     "stdlib::pixels::normalize::planes::avx2",
     "stdlib::pixels::normalize::mirrored_planes::avx2",
     "stdlib::pixels::normalize::convert_u8::avx2",
-    "stdlib::pixels::colour::blend_grey::avx2",
+    "stdlib::pixels::colour::saturate::others::avx2",
+    "stdlib::pixels::colour::turn_hue::others::avx2",
     "stdlib::pixels::blur::sum_columns::avx2",
     "stdlib::pixels::blur::sum_rows::avx2",
 ];
@@ -50,5 +51,6 @@ fn work() {
     }
 
     run::<u8>(&adjust_saturation::ENTRY, &[image.clone(), 1.5.into()]).expect("it cannot fail");
+    run::<u8>(&adjust_hue::ENTRY, &[image.clone(), 0.1.into()]).expect("it cannot fail");
     run::<u8>(&gaussian_blur::ENTRY, &[image, 5_i64.into(), 1.2.into()]).expect("it cannot fail");
 }

@@ -3,34 +3,55 @@
 mod adjust_brightness;
 mod adjust_colors;
 mod adjust_contrast;
+mod adjust_gamma;
 mod adjust_hue;
 mod adjust_saturation;
+mod adjust_sharpness;
+mod affine_matrix;
+mod autocontrast;
 mod box_area;
 mod box_mask;
 mod channels_first;
 mod channels_last;
+mod collage;
 mod crop;
+mod draw_affine;
 mod draw_crop;
+mod draw_erase;
 mod draw_jitter;
+mod draw_perspective;
 mod draw_resized_crop;
+mod equalize;
+mod erase;
+mod erase_box;
 mod extents;
+mod fill;
 mod flip_x;
 mod flip_y;
 mod gaussian_blur;
 mod grayscale;
 #[cfg(test)]
 mod instructions;
+mod invert;
 mod normalize;
 mod pad;
+mod perspective_matrix;
+#[cfg(test)]
+mod photometric;
 mod plasma;
+mod posterize;
 mod random_box;
+mod remap;
 mod resize;
 mod resize_crop;
 mod resize_span;
 mod resize_within;
 mod short_size;
+mod solarize;
 #[cfg(test)]
 mod testing;
+mod warp;
+mod warp_points;
 
 use crate::Function;
 
@@ -42,27 +63,45 @@ pub(crate) static ALL: &[&Function] = &[
     &adjust_brightness::ENTRY,
     &adjust_colors::ENTRY,
     &adjust_contrast::ENTRY,
+    &adjust_gamma::ENTRY,
     &adjust_hue::ENTRY,
     &adjust_saturation::ENTRY,
+    &adjust_sharpness::ENTRY,
+    &affine_matrix::ENTRY,
+    &autocontrast::ENTRY,
     &box_area::ENTRY,
     &box_mask::ENTRY,
     &channels_first::ENTRY,
     &channels_last::ENTRY,
+    &collage::ENTRY,
     &crop::ENTRY,
+    &draw_affine::ENTRY,
     &draw_crop::ENTRY,
+    &draw_erase::ENTRY,
     &draw_jitter::ENTRY,
+    &draw_perspective::ENTRY,
     &draw_resized_crop::ENTRY,
+    &equalize::ENTRY,
+    &erase::ENTRY,
+    &erase_box::ENTRY,
     &flip_x::ENTRY,
     &flip_y::ENTRY,
     &gaussian_blur::ENTRY,
     &grayscale::ENTRY,
+    &invert::ENTRY,
     &normalize::ENTRY,
     &pad::ENTRY,
+    &perspective_matrix::ENTRY,
     &plasma::ENTRY,
+    &posterize::ENTRY,
     &random_box::ENTRY,
+    &remap::ENTRY,
     &resize::ENTRY,
     &resize_crop::ENTRY,
     &resize_span::ENTRY,
     &resize_within::ENTRY,
     &short_size::ENTRY,
+    &solarize::ENTRY,
+    &warp::ENTRY,
+    &warp_points::ENTRY,
 ];
