@@ -75,8 +75,30 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
 pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
+/// Parameters that only steps of their own give: programs that were written before stay as they are.
+const PARAMETERS_OF_STEPS: [(&str, &str); 1] = [("decode_png", "palette")];
+
 /// Functions that only steps of their own call, in the last programs.
-const OF_STEPS: [&str; 18] = [
+const OF_STEPS: [&str; 39] = [
+    "box_areas",
+    "boxes_from",
+    "boxes_to",
+    "clip_boxes",
+    "crop_boxes",
+    "crop_points",
+    "draw_iou_crop",
+    "flip_all",
+    "flip_boxes",
+    "flip_points",
+    "iou",
+    "keep_boxes",
+    "match_anchors",
+    "rasterize",
+    "resize_all",
+    "resize_boxes",
+    "ssd_random_crop",
+    "warp_boxes",
+    "zoom_out",
     "chat",
     "count_matches",
     "count_of",
@@ -87,7 +109,9 @@ const OF_STEPS: [&str; 18] = [
     "mask_tokens",
     "matches",
     "minhash",
+    "mosaic",
     "normalize_text",
+    "place",
     "replace_all",
     "token_id",
     "tokenize",
@@ -136,9 +160,11 @@ fn of(signature: &Signature, text: &str) -> Callee {
         kind: kind(it, text),
         optional: it.optional || it.default.is_some(),
     });
+    let name = signature.name.text.as_str();
+    let is_given = |it: &Parameter| !PARAMETERS_OF_STEPS.contains(&(name, it.name.as_str()));
     Callee {
-        name: signature.name.text.clone(),
-        parameters: parameters.collect(),
+        name: name.to_owned(),
+        parameters: parameters.filter(is_given).collect(),
         fails: signature.has(EffectKind::Fails),
         takes: Vec::new(),
     }

@@ -123,6 +123,9 @@ const PACKS: u64 = 2620;
 /// From this number on, they look for texts that are nearly the same.
 const NEAR: u64 = 2660;
 
+/// From this number on, they ask of boxes, masks and points.
+const BOXES: u64 = 2820;
+
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
 /// From this number on, they tokenize texts.
@@ -176,6 +179,7 @@ impl Writer<'_> {
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
+            BOXES.. => steps::BOXES,
             NEAR.. => steps::NEAR,
             PACKS.. => steps::PACKS,
             CHATS.. => steps::CHATS,

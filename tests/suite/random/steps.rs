@@ -1,6 +1,7 @@
 //! Random steps of a stream.
 
 mod batches;
+mod boxes;
 mod chats;
 mod corpus;
 mod kinds;
@@ -9,7 +10,9 @@ mod packs;
 mod series;
 mod tokens;
 
-pub(crate) use self::{chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*};
+pub(crate) use self::{
+    boxes::*, chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*,
+};
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};
 use plan::{DType, Extent, Field, Type};
