@@ -57,7 +57,7 @@ impl Counting<'_> {
                 }
                 _ => None,
             },
-            Role::Permute | Role::ShuffleWithin(_) => entering(),
+            Role::Permute | Role::ShuffleWithin(_) | Role::Accompany(_) => entering(),
             Role::Take(n) => Some(entering()?.min(n)),
             Role::Skip(n) => Some(entering()?.saturating_sub(n)),
             Role::Repeat(n) => entering()?.checked_mul(n?),

@@ -410,6 +410,7 @@ impl Lines<'_> {
                 Some(open) => format!("buffer of {n} records, from {open} files at a time"),
                 None => format!("buffer of {n} records"),
             }),
+            Role::Accompany(n) => Some(format!("buffer of {n} records")),
             Role::Repeat(None) => Some("endless".to_owned()),
             Role::Repeat(Some(n)) => Some(format!("{n} passes")),
             _ => None,

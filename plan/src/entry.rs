@@ -131,7 +131,8 @@ pub enum Property {
     /// Of an operator: works on each record alone, and keeps their order.
     RecordWise,
     /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all
-    /// in the same way, so that a field which nobody needs can be left out before it.
+    /// in the same way, so that a field which nobody needs can be left out before it. A companion's field is made of
+    /// that of its name behind the number.
     FieldWise,
     /// Of an operator: its records have the fields of those that enter, whatever its arguments are.
     SameFields,
@@ -177,6 +178,14 @@ pub enum Property {
 /// The hidden field of a record that names the file that it lies in: its name up to the first dot, as text.
 pub const FILE: &str = "$file";
 
+/// Of the name of a companion's field, its number from 1 and the name that the field has in its own record: `other2.image`
+/// is `image` of the second one.
+pub fn companion(name: &str) -> Option<(usize, &str)> {
+    let (number, field) = name.strip_prefix("other")?.split_once('.')?;
+    let number = number.parse().ok().filter(|it| *it > 0 && !number.starts_with(['0', '+']))?;
+    Some((number, field))
+}
+
 /// What an operator does with records. Whatever does such a thing has the parameters that are named here, as
 /// far as there is something to say by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,6 +214,9 @@ pub enum Action {
     /// is what becomes of a record without such a one, and `within` whether it is looked for in all of the second
     /// stream or in the file of the record's name ([`FILE`]).
     Join,
+    /// Gives each record the fields of `n` others, drawn among those of its `window`: those of the first one as
+    /// `other1.f` ([`companion`]).
+    Accompany,
     /// Gives the records of several streams, by `weights` and in a drawn order, until `at_end`.
     Mix,
     /// Gives the records of several streams, one stream after the other.

@@ -33,7 +33,7 @@ pub use diagnostic::*;
 pub use entry::{
     Action, Affine, Applied, Cost, Drafted, Entry, FILE, Faulty, FieldTypes, Fused, Indexed,
     Intrinsic, KnownNumber, Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled,
-    ResultType, TypedColumns, WriteAffine,
+    ResultType, TypedColumns, WriteAffine, companion,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

@@ -15,7 +15,7 @@ use crate::{Drawn, VERSION, drawn};
 /// Pixels that a side of a box has at the least: smaller things are not annotated.
 const SIDE_MIN: f32 = 4.0;
 /// The names of the kinds; the id of a category is its place here, counted from 1.
-const CATEGORIES: [(Kind, &str); 5] = [
+pub(crate) const CATEGORIES: [(Kind, &str); 5] = [
     (Kind::Balloon, "balloon"),
     (Kind::Building, "building"),
     (Kind::Flower, "flower"),
@@ -35,10 +35,27 @@ pub struct Boxes {
 }
 
 /// What the annotations say of a picture.
-struct Annotated {
-    width: usize,
-    height: usize,
-    things: Vec<Thing>,
+pub(crate) struct Annotated {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// From back to front, whatever their size.
+    pub(crate) things: Vec<Thing>,
+}
+
+impl Annotated {
+    /// The kinds and boxes of the things that are annotated, and where each lies if nothing is clipped.
+    pub(crate) fn large(&self) -> impl Iterator<Item = (Kind, Area, Area)> {
+        let size = (self.width as f32, self.height as f32);
+        let all = self.things.iter().map(move |it| (it.kind, clipped(it.area, size), it.area));
+        all.filter(|(_, area, _)| {
+            area.right - area.left >= SIDE_MIN && area.bottom - area.top >= SIDE_MIN
+        })
+    }
+}
+
+/// The place of a kind among the categories.
+pub(crate) fn category(kind: Kind) -> usize {
+    CATEGORIES.iter().position(|it| it.0 == kind).expect("each kind is a category")
 }
 
 /// Makes the set, or what is missing of it; a complete one is left as it is.
@@ -87,23 +104,20 @@ pub(crate) fn manifest(Boxes { count, seed, .. }: &Boxes) -> String {
     format!("sample boxes\nversion {VERSION}\nseed {seed}\ncount {count}\n")
 }
 
-fn name(index: u64) -> String {
+pub(crate) fn name(index: u64) -> String {
     format!("{index:05}.jpg")
 }
 
 /// The file, as `instances_train2017.json` of COCO is.
-fn annotations(all: &[(u64, Annotated)]) -> String {
+pub(crate) fn annotations(all: &[(u64, Annotated)]) -> String {
     let (mut images, mut annotations) = (Vec::new(), Vec::new());
-    for (index, Annotated { width, height, things }) in all {
-        let file = name(*index);
+    for (index, annotated) in all {
+        let (file, Annotated { width, height, .. }) = (name(*index), annotated);
         images.push(format!(
             "{{\"id\": {index}, \"file_name\": \"{file}\", \"width\": {width}, \"height\": {height}}}"
         ));
-        for thing in things {
-            let area = clipped(thing.area, (*width as f32, *height as f32));
-            if area.right - area.left >= SIDE_MIN && area.bottom - area.top >= SIDE_MIN {
-                annotations.push(annotation(annotations.len() + 1, *index, thing.kind, area));
-            }
+        for (kind, area, _) in annotated.large() {
+            annotations.push(annotation(annotations.len() + 1, *index, kind, area));
         }
     }
     let categories = CATEGORIES.iter().enumerate().map(|(place, (_, name))| {
@@ -120,10 +134,10 @@ fn annotations(all: &[(u64, Annotated)]) -> String {
 }
 
 fn annotation(id: usize, image: u64, kind: Kind, area: Area) -> String {
-    let category = CATEGORIES.iter().position(|it| it.0 == kind).map_or(0, |it| it + 1);
+    let category = category(kind) + 1;
     let Area { left, top, right, bottom } = area;
     let (width, height) = (right - left, bottom - top);
-    let outline = outline(kind, area);
+    let outline = written(&outline(kind, area));
     format!(
         "{{\"id\": {id}, \"image_id\": {image}, \"category_id\": {category}, \"bbox\": [{left:.2}, {top:.2}, {width:.2}, \
          {height:.2}], \"area\": {:.2}, \"iscrowd\": 0, \"segmentation\": [[{outline}]]}}",
@@ -141,8 +155,8 @@ fn clipped(area: Area, (width, height): (f32, f32)) -> Area {
 }
 
 /// The corners of a polygon around a thing: sixteen of what is round, else those of its box.
-fn outline(kind: Kind, Area { left, top, right, bottom }: Area) -> String {
-    let corners: Vec<(f32, f32)> = match kind {
+pub(crate) fn outline(kind: Kind, Area { left, top, right, bottom }: Area) -> Vec<(f32, f32)> {
+    match kind {
         Kind::Building | Kind::Window => {
             vec![(left, top), (right, top), (right, bottom), (left, bottom)]
         }
@@ -153,7 +167,11 @@ fn outline(kind: Kind, Area { left, top, right, bottom }: Area) -> String {
                 (middle(left, right, cosine), middle(top, bottom, sine))
             })
             .collect(),
-    };
+    }
+}
+
+/// The coordinates of a polygon.
+fn written(corners: &[(f32, f32)]) -> String {
     let mut text = String::new();
     for (x, y) in corners {
         let comma = if text.is_empty() { "" } else { ", " };

@@ -1,7 +1,7 @@
 //! Makes natural-looking labelled JPEGs, tables and texts, so that nothing need be downloaded.
 //!
-//! Six sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
-//! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]); documents in several
+//! Seven sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), with the boxes
+//! of what stands in them ([`boxes()`]), and with boxes, labels and class maps ([`detection()`]); rides and the load of meters in tables ([`tables()`]); documents in several
 //! scripts, code, books, pages and pairs of sentences ([`texts()`]); chats with a tokenizer ([`chats()`]).
 //!
 //! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
@@ -16,6 +16,7 @@ mod camera;
 mod canvas;
 mod chance;
 mod chats;
+mod detection;
 mod encode;
 mod noise;
 mod parquet;
@@ -31,6 +32,7 @@ mod words;
 
 pub use boxes::{Boxes, boxes};
 pub use chats::{Chats, chats};
+pub use detection::{Detection, detection};
 pub use request::{Kind, Request, cached, parse};
 pub use set::{Error, Images, Summary, images};
 pub use shards::{Shards, shards};

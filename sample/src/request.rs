@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::set::{COUNT_MAX, Images, is_made, manifest};
 use crate::{
-    Boxes, Chats, Error, Shards, Summary, Tables, Texts, VERSION, boxes, chats, images, shards,
-    tables, texts,
+    Boxes, Chats, Detection, Error, Shards, Summary, Tables, Texts, VERSION, boxes, chats,
+    detection, images, shards, tables, texts,
 };
 
 /// A set that a program asks for.
@@ -28,6 +28,8 @@ pub enum Kind {
     Shards,
     /// Pictures, and a file of annotations.
     Boxes,
+    /// Pictures, a file of annotations, and for each picture a file of labels and a map of classes.
+    Detection,
     /// Rides, and the load of meters, in Parquet files.
     Tables,
     /// Documents, code, books, pages and pairs of sentences.
@@ -38,10 +40,11 @@ pub enum Kind {
 
 /// What is known of each kind: its name, how many pictures, rides or documents there are unless it is said, and the files that are meant
 /// where only the set is named.
-const KINDS: [(Kind, &str, u64, &str); 6] = [
+const KINDS: [(Kind, &str, u64, &str); 7] = [
     (Kind::Images, "images", 1000, "/**/*.jpg"),
     (Kind::Shards, "shards", 256, "/*.tar"),
     (Kind::Boxes, "boxes", 256, "/images/*.jpg"),
+    (Kind::Detection, "detection", 256, "/images/*.jpg"),
     (Kind::Tables, "tables", 100_000, "/rides/*.parquet"),
     (Kind::Text, "text", 10_000, "/web/*.jsonl"),
     (Kind::Chats, "chats", 4_000, "/*.jsonl"),
@@ -70,6 +73,7 @@ impl Request {
             Kind::Images => images(&self.images(folder), progress),
             Kind::Shards => shards(&Shards { folder, count, seed }, progress),
             Kind::Boxes => boxes(&Boxes { folder, count, seed }, progress),
+            Kind::Detection => detection(&Detection { folder, count, seed }, progress),
             Kind::Tables => tables(&Tables { folder, count, seed }, progress),
             Kind::Text => texts(&Texts { folder, count, seed }, progress),
             Kind::Chats => chats(&Chats { folder, count, seed }, progress),
@@ -82,7 +86,7 @@ impl Request {
             Kind::Tables => "rides",
             Kind::Text => "documents",
             Kind::Chats => "chats",
-            Kind::Images | Kind::Shards | Kind::Boxes => "images",
+            Kind::Images | Kind::Shards | Kind::Boxes | Kind::Detection => "images",
         }
     }
 
@@ -95,6 +99,9 @@ impl Request {
                 crate::shards::manifest(&Shards { folder: folder.clone(), count, seed })
             }
             Kind::Boxes => crate::boxes::manifest(&Boxes { folder: folder.clone(), count, seed }),
+            Kind::Detection => {
+                crate::detection::manifest(&Detection { folder: folder.clone(), count, seed })
+            }
             Kind::Tables => {
                 crate::tables::manifest(&Tables { folder: folder.clone(), count, seed })
             }
@@ -176,6 +183,7 @@ mod tests {
         assert_eq!(read("sample:tables"), Ok("tables-v1-100000-0".into()));
         assert_eq!(read("sample:text"), Ok("text-v1-10000-0".into()));
         assert_eq!(read("sample:boxes?count=9"), Ok("boxes-v1-9-0".into()));
+        assert_eq!(read("sample:detection?seed=2"), Ok("detection-v1-256-2".into()));
         assert_eq!(read("sample:chats"), Ok("chats-v1-4000-0".into()));
         for (text, says) in [
             ("sample:sounds", "unknown sample set `sounds`; there are `sample:images`"),

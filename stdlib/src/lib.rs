@@ -78,6 +78,7 @@ pub type ProbeText = fn(&[Arg], &dyn Fn(&Path) -> bool) -> Result<Vec<Field>, Fa
 
 /// What is said in the language itself: file name and text.
 static WRITTEN: &[(&str, &str)] = &[
+    ("boxes.pipe", include_str!("../pipe/boxes.pipe")),
     ("core.pipe", include_str!("../pipe/core.pipe")),
     ("image.pipe", include_str!("../pipe/image.pipe")),
     ("sources.pipe", include_str!("../pipe/sources.pipe")),
@@ -139,22 +140,13 @@ static LATER: &[(&str, &str)] = &[
          audio library",
     ),
     ("video_frames", "`video_frames` decodes a video; it is planned with the video library"),
-    ("rasterize", "`rasterize` draws outlines as masks; it is planned with the detection library"),
-    (
-        "resize_all",
-        "`resize_all` resizes an image with its boxes and masks; it is planned with the detection \
-         library",
-    ),
-    (
-        "ssd_random_crop",
-        "`ssd_random_crop` is the crop of the SSD paper; it is planned with the detection library",
-    ),
 ];
 
 /// The functions by subject, which is the folder that they lie in.
-pub fn subjects() -> [(&'static str, &'static [&'static Function]); 6] {
-    use functions::{codec, foreign, image, random, tensor, text};
+pub fn subjects() -> [(&'static str, &'static [&'static Function]); 7] {
+    use functions::{boxes, codec, foreign, image, random, tensor, text};
     [
+        ("boxes", boxes::ALL),
         ("codec", codec::ALL),
         ("foreign", foreign::ALL),
         ("image", image::ALL),

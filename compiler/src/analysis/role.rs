@@ -41,6 +41,8 @@ pub(crate) enum Role {
     Windows { length: u64, hop: u64, by: bool },
     /// Records of any length as one of another: so many of them, as long as nothing is known of their length.
     Packs(u64),
+    /// The records, each with fields of others of its window of so many.
+    Accompany(u64),
     /// Records of several streams, in one stream.
     Merge(Ends),
     /// Any other.
@@ -212,6 +214,7 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, registry): (usize, &Registry)) 
             Role::Join { skips: is("skip"), fails: !is("skip") && !is("keep") && !is_fault }
         }
         Some(Action::Sample) => Role::Sample,
+        Some(Action::Accompany) => Role::Accompany(count("window").unwrap_or(1).max(1)),
         _ if n_inputs > 1 => Role::Merge(match registry.argument(entry, args, "at_end") {
             Some(Arg::Word(word)) if word == "repeat" => Ends::Never,
             Some(Arg::Word(word)) if word == "stop" => Ends::First,

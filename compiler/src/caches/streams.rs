@@ -15,7 +15,7 @@ use crate::{
 };
 use plan::{
     Arg, Code, Expr, ExprId, Graph, IdVec, Index, Measured, Property, Records, Stage, StageId,
-    Transform, called,
+    Transform, called, companion,
 };
 
 /// Why something is not the same in each epoch, if it is not.
@@ -97,10 +97,15 @@ impl Known<'_> {
         let order = orders.or_else(|| draws_order(entry, self.registry).then(anew));
         let joins = matches!(role, Role::Batch { .. } | Role::Windows { .. });
         let together = order.clone().filter(|_| joins);
-        let columns = stage
-            .columns
-            .iter()
-            .map(|it| self.of_name(&it.name, stage, inputs).or_else(|| together.clone()));
+        let accompanies = matches!(role, Role::Accompany(_));
+        let of_another = |name: &str| {
+            let is_another = accompanies && companion(name).is_some();
+            is_another.then(|| format!("`{entry}` draws other records in every epoch"))
+        };
+        let columns = stage.columns.iter().map(|it| {
+            let own = self.of_name(&it.name, stage, inputs);
+            own.or_else(|| together.clone()).or_else(|| of_another(&it.name))
+        });
         let columns = columns.collect();
         counted(role, inputs).with(columns, order)
     }

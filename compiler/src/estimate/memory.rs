@@ -107,7 +107,7 @@ pub(super) fn memory(
                         memory.batches = memory.batches + held;
                     }
                     // One window fills up while the one before is permuted.
-                    Role::ShuffleWithin(n) => {
+                    Role::ShuffleWithin(n) | Role::Accompany(n) => {
                         memory.held =
                             memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
                     }

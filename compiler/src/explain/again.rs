@@ -63,7 +63,9 @@ pub(super) fn resumed(plan: &Plan, registry: &Registry) -> String {
 fn block(op: &Op, role: Role) -> Option<String> {
     let step = &op.step;
     match role {
-        Role::ShuffleWithin(n) => Some(format!("one window of {step} ({n} records)")),
+        Role::ShuffleWithin(n) | Role::Accompany(n) => {
+            Some(format!("one window of {step} ({n} records)"))
+        }
         Role::Batch { plain: false, .. } => Some(format!("one block of batches of {step}")),
         Role::Merge(_) => Some(format!("one block of {step}")),
         Role::Join { .. } => Some(format!("the second stream of {step}")),

@@ -86,7 +86,9 @@ impl Walk<'_> {
             Role::ShuffleWithin(_) if spans(op, self.registry).is_some() => {
                 self.refuse(op, lanes, &SPANS);
             }
-            Role::ShuffleWithin(_) | Role::Windows { .. } | Role::Packs(_) => return Some(lanes),
+            Role::ShuffleWithin(_) | Role::Windows { .. } | Role::Packs(_) | Role::Accompany(_) => {
+                return Some(lanes);
+            }
             // It has no index, which is said already.
             Role::Permute | Role::Repeat(_) => {}
             Role::Batch { .. } => self.batch(id, op, lanes),

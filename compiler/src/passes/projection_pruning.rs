@@ -8,7 +8,9 @@ use crate::{
     },
     registry::Registry,
 };
-use plan::{Action, Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
+use plan::{
+    Action, Arg, Expr, ExprId, Field, IdVec, Op, OpId, OpKind, Plan, Property, Records, companion,
+};
 
 pub(super) const PASS: Pass = Pass {
     name: "projection-pruning",
@@ -98,7 +100,8 @@ impl<'a> Needs<'a> {
         for (i, &input) in op.inputs.iter().enumerate() {
             for (place, field) in self.plan.ops[input].output.iter().enumerate() {
                 let kept = self.fields[input][place];
-                let same = op.output.iter().position(|it| is_same(op, i, (&it.name, &field.name)));
+                let same =
+                    op.output.iter().position(|it| self.is_same(op, i, (&it.name, &field.name)));
                 if let Some(same) = same.filter(|_| kept) {
                     self.fields[id][same] = true;
                 }
@@ -147,7 +150,7 @@ impl<'a> Needs<'a> {
         for (field, _) in op.output.iter().zip(kept).filter(|(_, kept)| **kept) {
             for (i, &input) in op.inputs.iter().enumerate() {
                 let mut fields = self.plan.ops[input].output.iter();
-                let place = fields.position(|it| is_same(op, i, (&field.name, &it.name)));
+                let place = fields.position(|it| self.is_same(op, i, (&field.name, &it.name)));
                 if let Some(place) = place {
                     self.fields[input][place] = true;
                 }
@@ -158,14 +161,14 @@ impl<'a> Needs<'a> {
     /// What an operator makes itself, such as `valid` of `batch(…, tail: mask)`, leaves it whether or not somebody
     /// needs it: its fields follow from its arguments and its inputs' fields.
     fn keep_own(&mut self, id: OpId, op: &Op) {
-        let plan = self.plan;
-        for (field, kept) in op.output.iter().zip(&mut self.fields[id]) {
-            let comes_in = op.inputs.iter().enumerate().any(|(i, input)| {
-                let mut fields = plan.ops[*input].output.iter();
-                fields.any(|it| is_same(op, i, (&field.name, &it.name)))
-            });
-            *kept |= !comes_in;
-        }
+        let comes_in = |field: &Field| {
+            op.inputs.iter().enumerate().any(|(i, input)| {
+                let mut fields = self.plan.ops[*input].output.iter();
+                fields.any(|it| self.is_same(op, i, (&field.name, &it.name)))
+            })
+        };
+        let own: Vec<bool> = op.output.iter().map(|it| !comes_in(it)).collect();
+        self.fields[id].iter_mut().zip(own).for_each(|(kept, own)| *kept |= own);
     }
 
     /// Fields that arguments name, such as `pad: { boxes: 0.0 }` and `ragged: [ids]`.
@@ -184,6 +187,17 @@ impl<'a> Needs<'a> {
                 .zip(&mut self.fields[input])
                 .for_each(|(field, kept)| *kept |= named(&field.name));
         }
+    }
+
+    /// Whether the field `name` that leaves `op` is the field `inner` of its input `i`: under its own name, with the
+    /// stream's name before it, or of another record of the stream.
+    fn is_same(&self, op: &Op, i: usize, (name, inner): (&str, &str)) -> bool {
+        let OpKind::Operator { names, .. } = &op.kind else { return name == inner };
+        if let Role::Accompany(_) = role(op, self.registry) {
+            return name == inner || companion(name).is_some_and(|it| it.1 == inner);
+        }
+        let prefix = names.get(i).and_then(|it| name.strip_prefix(it.as_str()));
+        name == inner || prefix.and_then(|it| it.strip_prefix('.')) == Some(inner)
     }
 
     /// Whether an operator makes one record of all, of its arguments alone.
@@ -216,14 +230,6 @@ fn named_by(arg: &Arg) -> Vec<&str> {
         Arg::Text(name) => vec![name],
         _ => Vec::new(),
     }
-}
-
-/// Whether the field `name` that leaves `op` is the field `inner` of its input `i`: under its own
-/// name, or with the stream's name before it.
-fn is_same(op: &Op, i: usize, (name, inner): (&str, &str)) -> bool {
-    let OpKind::Operator { names, .. } = &op.kind else { return name == inner };
-    let prefix = names.get(i).and_then(|it| name.strip_prefix(it.as_str()));
-    name == inner || prefix.and_then(|it| it.strip_prefix('.')) == Some(inner)
 }
 
 /// The values of the fields that are kept.

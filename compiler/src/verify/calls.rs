@@ -121,7 +121,7 @@ pub(super) fn operator(
     let all = expected(entry, call)?;
     match entry.action() {
         // It makes its own fields one by one: those that nothing needs are left out.
-        Some(Action::Pack) => some_fields(&all, &fields),
+        Some(Action::Pack | Action::Accompany) => some_fields(&all, &fields),
         _ => same_fields(&all, &fields),
     }
 }

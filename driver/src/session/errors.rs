@@ -42,7 +42,8 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
     long: "In a file pattern, `sample:images` stands for a set of sample images that pipec \
            generates on first use, in the user's cache folder. `count` is the number of images, \
            `seed` selects them; both are optional. `sample:shards` are images in WebDataset shards, with captions in Parquet \
-           files beside them; `sample:boxes/images` are images, with their boxes in `sample:boxes/annotations.json`; `sample:tables` are taxi rides \
+           files beside them; `sample:boxes/images` are images, with their boxes in `sample:boxes/annotations.json`; `sample:detection` are images with boxes, labels and class maps \
+           in the forms of COCO, YOLO and Pascal VOC; `sample:tables` are taxi rides \
            in Parquet files, with the hourly load of meters in `sample:tables/load.parquet`; `sample:text` are documents in JSON Lines, with code, books, \
            HTML pages and pairs of sentences in folders beside them (`sample:text/books/*.parquet`); `sample:chats` are chats in JSON Lines files, with a \
            tokenizer in `sample:chats/tokenizer.json`.\n\n\

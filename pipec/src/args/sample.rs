@@ -32,6 +32,14 @@ Examples:
 
 A program can also name a data set itself, `coco(\"sample:boxes/annotations.json\", images: \"sample:boxes/images\")`.")]
     Boxes(SampleArgs),
+    /// Generate JPEGs with bounding boxes, polygons and class maps, in the forms of COCO, YOLO and Pascal VOC.
+    #[command(after_help = "\
+Examples:
+  pipec sample detection detection/
+  pipec peek examples/ssd.pipe --set data=detection
+
+A program can also name a data set itself, `files(\"sample:detection/images/*.jpg\")`.")]
+    Detection(SampleArgs),
     /// Generate tables: taxi rides in Parquet, and the load of meters.
     #[command(after_help = "\
 Examples:

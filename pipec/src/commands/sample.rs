@@ -16,6 +16,7 @@ pub(super) fn run(command: &SampleCommand, talk: &Talk) -> io::Result<Exit> {
         SampleCommand::Images(args) => (Kind::Images, args),
         SampleCommand::Shards(args) => (Kind::Shards, args),
         SampleCommand::Boxes(args) => (Kind::Boxes, args),
+        SampleCommand::Detection(args) => (Kind::Detection, args),
         SampleCommand::Tables(args) => (Kind::Tables, args),
         SampleCommand::Text(args) => (Kind::Text, args),
         SampleCommand::Chats(args) => (Kind::Chats, args),

@@ -5,6 +5,7 @@
 //! the input was cut into chunks.
 
 mod batch;
+mod companions;
 mod concat;
 mod count;
 mod dedupe;
@@ -34,6 +35,7 @@ use crate::Operator;
 /// All of them.
 pub(crate) static ALL: &[&Operator] = &[
     &batch::ENTRY,
+    &companions::ENTRY,
     &concat::ENTRY,
     &count::ENTRY,
     &dedupe::ENTRY,

@@ -75,22 +75,32 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
 pub(crate) const LATER: [&str; 7] =
     ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
+/// Parameters that only steps of their own give: programs that were written before stay as they are.
+const PARAMETERS_OF_STEPS: [(&str, &str); 1] = [("decode_png", "palette")];
+
 /// Functions that only steps of their own call, in the last programs.
-const OF_STEPS: [&str; 53] = [
+const OF_STEPS: [&str; 74] = [
     "adjust_gamma",
     "adjust_sharpness",
     "affine",
     "affine_matrix",
     "autocontrast",
+    "box_areas",
+    "boxes_from",
+    "boxes_to",
     "chat",
+    "clip_boxes",
     "collage",
     "count_matches",
     "count_of",
+    "crop_boxes",
+    "crop_points",
     "cutmix",
     "cutout",
     "detokenize",
     "draw_affine",
     "draw_erase",
+    "draw_iou_crop",
     "draw_perspective",
     "elastic",
     "embed",
@@ -98,28 +108,40 @@ const OF_STEPS: [&str; 53] = [
     "erase",
     "erase_box",
     "fill_in_middle",
+    "flip_all",
+    "flip_boxes",
+    "flip_points",
     "html_text",
     "invert",
+    "iou",
+    "keep_boxes",
     "letterbox",
     "mask_tokens",
+    "match_anchors",
     "matches",
     "minhash",
     "mixup",
+    "mosaic",
     "normalize_text",
     "perspective",
     "perspective_matrix",
+    "place",
     "posterize",
     "random_affine",
     "random_erase",
     "random_perspective",
     "random_rotate",
+    "rasterize",
     "remap",
     "replace_all",
+    "resize_all",
+    "resize_boxes",
     "resize_long",
     "rotate",
     "shear_x",
     "shear_y",
     "solarize",
+    "ssd_random_crop",
     "token_id",
     "tokenize",
     "tokenize_dropout",
@@ -127,9 +149,11 @@ const OF_STEPS: [&str; 53] = [
     "translate_y",
     "vocabulary_size",
     "warp",
+    "warp_boxes",
     "warp_points",
     "word_count",
     "word_ids",
+    "zoom_out",
 ];
 
 /// All functions of the library that any program may call.
@@ -171,9 +195,11 @@ fn of(signature: &Signature, text: &str) -> Callee {
         kind: kind(it, text),
         optional: it.optional || it.default.is_some(),
     });
+    let name = signature.name.text.as_str();
+    let is_given = |it: &Parameter| !PARAMETERS_OF_STEPS.contains(&(name, it.name.as_str()));
     Callee {
-        name: signature.name.text.clone(),
-        parameters: parameters.collect(),
+        name: name.to_owned(),
+        parameters: parameters.filter(is_given).collect(),
         fails: signature.has(EffectKind::Fails),
         takes: Vec::new(),
     }

@@ -129,6 +129,9 @@ const PHOTOMETRIC: u64 = 2780;
 /// From this number on, they warp images.
 const WARPS: u64 = 2740;
 
+/// From this number on, they ask of boxes, masks and points.
+const BOXES: u64 = 2820;
+
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
 /// From this number on, they tokenize texts.
@@ -186,6 +189,7 @@ impl Writer<'_> {
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
+            BOXES.. => steps::BOXES,
             PHOTOMETRIC.. => steps::PHOTOMETRIC,
             WARPS.. => steps::WARPS,
             FEATURES.. => steps::FEATURES,

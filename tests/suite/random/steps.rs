@@ -1,6 +1,7 @@
 //! Random steps of a stream.
 
 mod batches;
+mod boxes;
 mod chats;
 mod corpus;
 mod features;
@@ -13,8 +14,8 @@ mod tokens;
 mod warps;
 
 pub(crate) use self::{
-    chats::*, corpus::*, features::*, kinds::*, near::*, packs::*, photometric::*, series::LATER,
-    tokens::*, warps::*,
+    boxes::*, chats::*, corpus::*, features::*, kinds::*, near::*, packs::*, photometric::*,
+    series::LATER, tokens::*, warps::*,
 };
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};

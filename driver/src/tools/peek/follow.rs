@@ -229,6 +229,7 @@ impl Trail<'_> {
                 | Action::Pack
                 | Action::Zip
                 | Action::Join
+                | Action::Accompany
                 | Action::Reduce,
             )
             | None => {

@@ -182,13 +182,17 @@ kinds! {
     "Skip the page: `else skip`. Such pages are damaged, or made to be a burden."
 
     "image-damaged"
-    "The file is a JPEG, PNG or WebP, but its contents are invalid: bytes were changed or lost."
+    "The file is a JPEG, PNG, WebP, GIF or BMP, but its contents are invalid: bytes were changed or lost."
     "Download the file again, or skip it: `decode_jpeg(bytes) else skip`. `pipec scan` lists all \
      such files."
 
     "image-empty"
     "An image without pixels cannot be resized, warped or extended at its border."
     "Drop such images, or check the crop before this step."
+
+    "image-no-palette"
+    "`decode_png(bytes, palette: index)` got an image that has neither a palette nor 8-bit grayscale."
+    "Decode it without `palette: index`, or write the class maps as PNG with a palette."
 
     "image-too-large"
     "An image has more pixels than the limit, or decoding it would need too much memory; the \
@@ -203,7 +207,7 @@ kinds! {
     "image-unknown"
     "The bytes are not an image in the format that the function decodes; the message says what \
      they are."
-    "`decode_image` decodes JPEG, PNG and WebP whatever the file's extension; a narrower pattern \
+    "`decode_image` decodes JPEG, PNG, WebP, GIF and BMP whatever the file's extension; a narrower pattern \
      excludes other files."
 
     "image-unsupported"
@@ -270,6 +274,12 @@ kinds! {
     "number"
     "A string is not a number that `parse_int` or `parse_float` can parse."
     "Remove other characters (`strip`, `replace`), or give a default: `parse_int(text) else -1`."
+
+    "outline"
+    "`rasterize` found an outline that is no polygon of at least three points and no run-length encoding, has other \
+     extents than the image, or crosses its pixels too often."
+    "The message says which; check the annotations and that `like` is the image before it is resized, or skip the record: \
+     `else skip`."
 
     "python"
     "A Python function or source raised an exception, which the message names, or Python is \

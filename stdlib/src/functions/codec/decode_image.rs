@@ -1,15 +1,15 @@
-//! `decode_image`: a JPEG, PNG or WebP to pixels.
+//! `decode_image`: a JPEG, PNG, WebP, GIF or BMP to pixels.
 
-use super::{jpeg, picture, png, webp};
+use super::{bmp, gif, jpeg, picture, png, webp};
 use crate::prelude::*;
 
 const CHANNELS: &[usize] = &[1, 2, 3, 4];
 
 function! {
-    /// Decodes a JPEG, PNG or WebP; the format is detected from the first bytes.
+    /// Decodes a JPEG, PNG, WebP, GIF or BMP; the format is detected from the first bytes.
     ///
-    /// Returns what `decode_jpeg`, `decode_png` (8 bits per sample) or `decode_webp` returns; the file name
-    /// does not matter. `channels` is 1 for grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA; a JPEG
+    /// Returns what `decode_jpeg`, `decode_png` (8 bits per sample) or `decode_webp` returns, and what Pillow does for GIF
+    /// (the first frame; a transparent colour has alpha 0) and BMP; the file name does not matter. `channels` is 1 for grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA; a JPEG
     /// is opaque. `orient: true` rotates the image upright, as its Exif orientation says. Fails with
     /// `image-unknown`, which names the format, if it is any other.
     ///
@@ -31,7 +31,9 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
             Some("JPEG") => jpeg::decode(bytes, wanted, out),
             Some("PNG") => png::decode(bytes, wanted, out),
             Some("WebP") => webp::decode(bytes, wanted, out),
-            _ => Err(unknown(bytes, "JPEG, PNG or WebP")),
+            Some("GIF") => gif::decode(bytes, wanted, out),
+            Some("BMP") => bmp::decode(bytes, wanted, out),
+            _ => Err(unknown(bytes, "JPEG, PNG, WebP, GIF or BMP")),
         }
     }))
 }
@@ -73,7 +75,7 @@ fn format(bytes: &[u8]) -> Option<&'static str> {
 
 /// The fault of bytes that are not of the format `wanted`.
 pub(super) fn unknown(bytes: &[u8], wanted: &str) -> Fault {
-    let decodable = ["JPEG", "PNG", "WebP"];
+    let decodable = ["JPEG", "PNG", "WebP", "GIF", "BMP"];
     let detail = match format(bytes) {
         None if bytes.is_empty() => format!("expected a {wanted}, found no bytes"),
         None => {

@@ -1,6 +1,6 @@
 //! Functions that decode and encode pictures, and what else comes as bytes: arrays, text, compressed data.
 //!
-//! One file for each entry; beside them, one for each format (`jpeg`, `png`, `webp`) and what
+//! One file for each entry; beside them, one for each format (`bmp`, `gif`, `jpeg`, `png`, `webp`) and what
 //! these share (`picture`). A picture that cannot be decoded is a fault: `image-unknown` (not
 //! a picture, or of another format), `image-truncated` (the bytes end too early),
 //! `image-damaged`, `image-unsupported` (a form that nothing here reads), `image-too-large`.
@@ -20,6 +20,8 @@ mod encode_webp;
 mod jpeg_extent;
 mod jpeg_size;
 
+mod bmp;
+mod gif;
 mod jpeg;
 mod picture;
 mod png;

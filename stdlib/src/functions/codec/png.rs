@@ -4,7 +4,9 @@ use super::picture::{
     Decoded, Size, Turn, WORK_BYTES_MAX, Wanted, damaged, recolour, staged, truncated,
 };
 use crate::prelude::*;
-use ::png::{BitDepth, Compression, Decoder, DecodingError, Limits, Reader, Transformations};
+use ::png::{
+    BitDepth, ColorType, Compression, Decoder, DecodingError, Limits, Reader, Transformations,
+};
 use runtime::Working;
 use std::io::{Cursor, ErrorKind};
 
@@ -50,6 +52,42 @@ pub(super) fn decode_wide(bytes: &[u8], channels: usize, out: &mut Out<'_>) -> R
             false => pixels.iter().map(|&it| wide([it; 2])).collect(),
         };
         recolour::<u16>((&samples, found), (room, channels));
+        Ok(())
+    })
+}
+
+/// Decodes the indices of a palette, or the levels of 8-bit grayscale.
+pub(super) fn decode_index(bytes: &[u8], out: &mut Out<'_>) -> Result<(), Fault> {
+    let mut reader = open(bytes, Transformations::IDENTITY)?;
+    let (size, _) = extents(&reader, 1)?;
+    let (colour, depth) = reader.output_color_type();
+    let bits = match (colour, depth) {
+        (ColorType::Indexed, BitDepth::One) => 1,
+        (ColorType::Indexed, BitDepth::Two) => 2,
+        (ColorType::Indexed, BitDepth::Four) => 4,
+        (ColorType::Indexed | ColorType::Grayscale, BitDepth::Eight) => 8,
+        _ => {
+            let depth = depth as usize;
+            let detail = format!(
+                "expected an image with a palette or 8-bit grayscale, found {colour:?} of {depth} bits"
+            );
+            return Err(Fault::new("image-no-palette", detail));
+        }
+    };
+    let room = out.tensor::<u8>(&[size.height, size.width, 1])?;
+    if bits == 8 {
+        return read(&mut reader, room);
+    }
+    // Several to a byte, from the highest bits on; each row begins with a byte of its own.
+    let stride = (size.width * bits).div_ceil(8);
+    staged(stride * size.height, |packed| {
+        read(&mut reader, packed)?;
+        for (to, from) in room.chunks_exact_mut(size.width).zip(packed.chunks_exact(stride)) {
+            for (x, to) in to.iter_mut().enumerate() {
+                let at = x * bits;
+                *to = from[at / 8] >> (8 - bits - at % 8) & ((1 << bits) - 1);
+            }
+        }
         Ok(())
     })
 }

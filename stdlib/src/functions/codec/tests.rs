@@ -207,13 +207,12 @@ fn other_bytes_are_named() {
         assert_eq!(fault.code, "image-unknown");
         fault.detail.into_owned()
     };
-    let wanted = "expected a JPEG, PNG or WebP";
-    assert_eq!(detail(b"GIF89a"), format!("{wanted}, found GIF; convert it first"));
+    let wanted = "expected a JPEG, PNG, WebP, GIF or BMP";
+    assert_eq!(detail(b"II*\0"), format!("{wanted}, found TIFF; convert it first"));
     assert_eq!(detail(b"\0\0\0\x20ftypavif"), format!("{wanted}, found AVIF; convert it first"));
-    assert_eq!(detail(b""), "expected a JPEG, PNG or WebP, found no bytes");
-    let expected =
-        "expected a JPEG, PNG or WebP, found an unknown format that begins with 68 65 6C 6C";
-    assert_eq!(detail(b"hello"), expected);
+    assert_eq!(detail(b""), format!("{wanted}, found no bytes"));
+    let expected = "found an unknown format that begins with 68 65 6C 6C";
+    assert_eq!(detail(b"hello"), format!("{wanted}, {expected}"));
 
     let png = encode(&encode_png::ENTRY, [4, 4, 3], &[]);
     let fault = decode(&decode_jpeg::ENTRY, &png, &[Arg::Int(3), Arg::Bool(false)]);
@@ -443,4 +442,54 @@ fn any_part(seed: u64, shape: &[usize]) -> [i64; 4] {
     let [height, width] = [0, 1].map(|it| 1 + below(it as u64, shape[it]));
     let [y, x] = [below(2, shape[0] - height + 1), below(3, shape[1] - width + 1)];
     [y, x, height, width].map(|it| it as i64)
+}
+
+/// Bytes that are written as hexadecimal digits.
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().as_chunks::<2>().0.iter();
+    let byte = |it: &[u8; 2]| u8::from_str_radix(str::from_utf8(it).unwrap(), 16).unwrap();
+    digits.map(byte).collect()
+}
+
+/// `goldens/palette.py` says how they were made.
+#[test]
+fn indices_of_palettes_are_those_of_pillow() {
+    let index = [Arg::Int(1), Arg::Int(8), Arg::Word("index".to_owned())];
+    let mut n = 0;
+    for row in rows(include_str!("goldens/palette.tsv")) {
+        let [bits, _, file, indices] = row[..] else { panic!("{row:?}") };
+        let found = decode(&decode_png::ENTRY, &from_hex(file), &index);
+        assert_eq!(found, Ok((vec![5, 11, 1], from_hex(indices))), "{bits} bits");
+        n += 1;
+    }
+    assert_eq!(n, 4);
+    // Levels of grey are classes too; colours are none.
+    let grey = encode(&encode_png::ENTRY, [4, 6, 1], &[]);
+    assert_eq!(decode(&decode_png::ENTRY, &grey, &index), Ok((vec![4, 6, 1], pattern(4, 6, 1))));
+    let colour = encode(&encode_png::ENTRY, [4, 6, 3], &[]);
+    assert_eq!(code(decode(&decode_png::ENTRY, &colour, &index)), Some("image-no-palette"));
+}
+
+/// `goldens/bitmaps.py` says how they were made.
+#[test]
+fn bitmaps_are_those_of_pillow() {
+    let mut n = 0;
+    for row in rows(include_str!("goldens/bitmaps.tsv")) {
+        let [name, size, rgb, rgba, file] = row[..] else { panic!("{row:?}") };
+        let file = from_hex(file);
+        let decoded = |channels| {
+            summary(decode(&decode_image::ENTRY, &file, &[Arg::Int(channels), Arg::Bool(false)]))
+        };
+        assert_eq!([decoded(3), decoded(4)], [[size, rgb], [size, rgba]], "{name}");
+        n += 1;
+        // Whatever is missing, it is said to be.
+        for cut in (2..file.len()).step_by(1 + file.len() / 40) {
+            let found = code(image(&file[..cut]));
+            assert!(
+                matches!(found, None | Some("image-truncated" | "image-unknown")),
+                "{name} {cut}: {found:?}"
+            );
+        }
+    }
+    assert_eq!(n, 27);
 }

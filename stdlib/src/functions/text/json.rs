@@ -34,7 +34,7 @@ fn shown_bytes(text: &[u8]) -> String {
 }
 
 /// The member of an object that is called `name`: the first, if there are several.
-pub(super) fn field<'a>(
+pub(crate) fn field<'a>(
     json: &'a [u8],
     name: &[u8],
     known: &mut Skimmed,
@@ -89,7 +89,7 @@ fn missing_among(name: &[u8], names: &[Cow<'_, [u8]>]) -> String {
 }
 
 /// The elements of a list, each handed to `visit` with what follows it, until it says stop.
-pub(super) fn elements<'a>(
+pub(crate) fn elements<'a>(
     json: &'a [u8],
     mut visit: impl FnMut(&'a [u8]) -> bool,
 ) -> Result<(), Fault> {
@@ -125,7 +125,7 @@ pub(super) fn whole(json: &[u8]) -> Result<&[u8], Fault> {
 }
 
 /// The text that a JSON string says.
-pub(super) fn string(json: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
+pub(crate) fn string(json: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     let mut scan = Scan::new(json);
     if scan.peek() != Some(b'"') {
         return Err(scan.other("a string"));
@@ -134,19 +134,19 @@ pub(super) fn string(json: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
 }
 
 /// Where reading stands in a JSON text.
-pub(super) struct Scan<'a> {
+pub(crate) struct Scan<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
     }
 
     /// The next byte that is no white space.
     #[inline]
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.at) {
             self.at += 1;
         }
@@ -164,13 +164,13 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past the `bracket` that a list or an object begins with, or says what was wanted.
-    pub(super) fn begin(&mut self, bracket: u8, wanted: &str) -> Result<(), Fault> {
+    pub(crate) fn begin(&mut self, bracket: u8, wanted: &str) -> Result<(), Fault> {
         if self.closes(bracket) { Ok(()) } else { Err(self.other(wanted)) }
     }
 
     /// Whether `bracket` comes next; then moves past it.
     #[inline]
-    pub(super) fn closes(&mut self, bracket: u8) -> bool {
+    pub(crate) fn closes(&mut self, bracket: u8) -> bool {
         let closes = self.peek() == Some(bracket);
         self.at += usize::from(closes);
         closes
@@ -178,7 +178,7 @@ impl<'a> Scan<'a> {
 
     /// Moves past a comma, or past `bracket`: whether it was a comma.
     #[inline]
-    pub(super) fn goes_on(&mut self, bracket: u8) -> Result<bool, Fault> {
+    pub(crate) fn goes_on(&mut self, bracket: u8) -> Result<bool, Fault> {
         if self.closes(bracket) {
             return Ok(false);
         }
@@ -276,7 +276,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past a number, `true`, `false` or `null`, and gives its text.
-    pub(super) fn word(&mut self) -> Result<&'a [u8], Fault> {
+    pub(crate) fn word(&mut self) -> Result<&'a [u8], Fault> {
         const NAMED: [&[u8]; 6] = [b"true", b"false", b"null", b"NaN", b"Infinity", b"-Infinity"];
         self.peek();
         let rest = &self.text[self.at..];
@@ -317,7 +317,7 @@ impl<'a> Scan<'a> {
 
     /// The fault for a value of another kind than `wanted`, or for none, at this position.
     #[cold]
-    pub(super) fn other(&self, wanted: &str) -> Fault {
+    pub(crate) fn other(&self, wanted: &str) -> Fault {
         let mut here = Self { text: self.text, at: self.at };
         let Ok(value) = here.value() else { return self.wrong(wanted) };
         let (value, at) = (shown_bytes(value), self.at);

@@ -15,6 +15,7 @@ mod json;
 mod keys;
 mod members;
 mod models;
+mod outlines;
 mod output;
 mod pages;
 mod patterns;
@@ -38,6 +39,7 @@ pub(crate) use json::json;
 pub(crate) use keys::keys;
 pub(crate) use members::{array, compressed, encoded, table};
 pub(crate) use models::models;
+pub(crate) use outlines::outlines;
 pub(crate) use output::output;
 pub(crate) use pages::pages;
 pub(crate) use patterns::patterns;
@@ -54,7 +56,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 39] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 40] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -72,6 +74,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 39] = [
     ("hdf5", hdf5, columns::datasets),
     ("npz", npz, columns::npzs),
     ("coco", coco, boxes::files),
+    ("outlines", outlines, outlines::files),
     ("documents", documents, corpus::files),
     ("json", json, json::values),
     ("compressed", compressed, members::files),
