@@ -19,7 +19,7 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("plan", &[]),
     ("model", &[]),
     ("safe_file", &[]),
@@ -27,7 +27,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("compiler", &["plan", "model"]),
     ("runtime", &["plan", "safe_file", "model", "codegen"]),
     ("jpeg", &[]),
-    ("stdlib", &["plan", "safe_file", "runtime", "jpeg"]),
+    ("webp", &[]),
+    ("stdlib", &["plan", "safe_file", "runtime", "jpeg", "webp"]),
     ("sample", &["safe_file"]),
     ("driver", &["plan", "safe_file", "model", "compiler", "runtime", "stdlib", "sample"]),
     ("lsp", &["plan", "compiler", "stdlib", "driver"]),
