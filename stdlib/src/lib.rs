@@ -151,8 +151,6 @@ static LATER: &[(&str, &str)] = &[
     ),
     ("autocontrast", "`autocontrast` stretches the gray levels; it is planned with RandAugment"),
     ("equalize", "`equalize` flattens the histogram; it is planned with RandAugment"),
-    ("rotate", "`rotate` rotates an image; it is planned with RandAugment"),
-    ("shear_x", "`shear_x` shears an image; it is planned with RandAugment"),
     ("posterize", "`posterize` drops bits; it is planned with RandAugment"),
     ("solarize", "`solarize` inverts bright pixels; it is planned with RandAugment"),
 ];

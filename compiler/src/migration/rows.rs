@@ -186,8 +186,34 @@ rows! {
     Name, "torchvision", ["RandAugment" "AutoAugment" "TrivialAugmentWide" "AugMix"], Told,
         "planned for a later version; `color_jitter`, `random_resized_crop` and \
          `random_gaussian_blur` are available";
-    Name, "torchvision, albumentations", ["RandomRotation" "RandomAffine" "RandomPerspective" "Affine" "ShiftScaleRotate" "ElasticTransform" "random_rotate" "rot90"], Told,
-        "planned for a later version; until then, use a Python function declared with `extern fn`";
+    Name, "torchvision, albumentations", ["RandomRotation" "Rotate" "SafeRotate"], Renamed("random_rotate"),
+        "`random_rotate(image, -15.0, 15.0)` draws the angle, `rotate(image, 30)` rotates by one";
+    Name, "torchvision, albumentations, Keras", ["RandomAffine" "Affine" "ShiftScaleRotate" "random_shift" "RandomTranslation" "RandomZoom"], Renamed("random_affine"),
+        "`random_affine(image, degrees: -10..10, translate: 0.1, scale: 0.8..1.2)` draws all of it; \
+         `affine(image, 30.0, x: 4.0)` does not draw";
+    Name, "torchvision, albumentations", ["RandomPerspective" "Perspective"], Renamed("random_perspective"),
+        "`random_perspective(image, 0.5, p: 0.5)` draws the corners; `perspective` is given them";
+    Name, "torchvision, albumentations", ["ElasticTransform" "elastic_transform" "GridDistortion"], Renamed("elastic"),
+        "`elastic(image, alpha: 50.0, sigma: 5.0)` moves the pixels by a random field; `remap` by any field";
+    Name, "Pillow, DALI, OpenCV", ["warp_affine" "warpAffine" "warpPerspective" "getRotationMatrix2D" "getAffineTransform" "affine_transform" "imtranslate"], Told,
+        "`warp` looks every pixel up through a matrix from the result to the image, in Pillow's form: `warp(image, \
+         affine_matrix(image.shape, degrees: 30.0), 32, 32, method: bilinear)`";
+    Name, "OpenCV, torchvision", ["getPerspectiveTransform" "get_perspective_transform" "findHomography"], Renamed("perspective_matrix"),
+        "`perspective_matrix` is the matrix that moves four points to four others, for `warp` and `warp_points`";
+    Name, "OpenCV, PyTorch", ["grid_sample" "initUndistortRectifyMap"], Renamed("remap"),
+        "`remap` looks every pixel up at a place of its own, in pixels";
+    Name, "OpenCV", ["perspectiveTransform" "transform_points" "warp_keypoints"], Renamed("warp_points"),
+        "`warp_points` moves points along with an image that `warp` warps by the same matrix";
+    Name, "OpenCV", ["copyMakeBorder"], Told,
+        "`pad(image, top: 2, bottom: 2, left: 4, right: 4, value: 114)` adds a border; `letterbox(image, 640)` also resizes";
+    Name, "Ultralytics, DALI", ["LetterBox" "resize_with_pad" "letter_box"], Renamed("letterbox"),
+        "`letterbox(image, 640)` resizes an image to fit, and adds borders of level 114";
+    Name, "albumentations, Keras", ["LongestMaxSize" "resize_longest_edge" "ResizeLongestSide"], Renamed("resize_long"),
+        "use `resize_long`: `image |> resize_long(256)`";
+    Name, "albumentations, Ultralytics", ["Mosaic" "OverlayElements" "paste" "make_grid"], Told,
+        "`collage` places images on one canvas: `collage([image, image], [[0, 0, 32, 32], [0, 32, 32, 32]], 32, 64)`";
+    Name, "torchvision, albumentations", ["rot90" "RandomRotate90" "random_rot90"], Told,
+        "`rotate(image, 90, expand: true)` rotates by a right angle; draw it with `uniform_int(0, 3)`";
     Name, "torchvision, albumentations", ["RandomGrayscale" "ToGray" "rgb_to_grayscale" "cvtColor"], Told,
         "`grayscale(image)` is always gray, `if coin(0.1) then grayscale(image, channels: 3) else \
          image` sometimes";

@@ -16,6 +16,7 @@ mod streamed;
 pub(crate) mod taps;
 mod tiers;
 mod transpose;
+pub(crate) mod warp;
 pub(crate) mod wide;
 
 pub(crate) use picture::{Picture, packed};

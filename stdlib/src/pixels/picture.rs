@@ -75,6 +75,22 @@ impl<'a, T: Element> Picture<'a, T> {
         let _ = y;
     }
 
+    /// The memory in which all rows lie, where in it the first one begins, and how far after it the next one does.
+    pub(crate) fn memory(&self) -> (&'a [T], usize, isize) {
+        let size = size_of::<T>() as isize;
+        let (last, stride) = (self.height.saturating_sub(1) as isize, self.stride / size);
+        debug_assert!(self.stride % size == 0, "rows lie whole values apart");
+        let (before, len) = match self.height {
+            0 => (0, 0),
+            _ => ((-last * stride).max(0), last * stride.abs() + self.row_len() as isize),
+        };
+        // SAFETY: the tensor that this was made of holds its rows, and what is between them, in one piece of memory
+        // for 'a, aligned; it has all been written.
+        let values =
+            unsafe { slice::from_raw_parts(self.first.cast::<T>().offset(-before), len as usize) };
+        (values, before as usize, stride)
+    }
+
     /// All rows, from the top.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &'a [T]> + '_ {
         (0..self.height).map(|y| self.row(y))

@@ -19,8 +19,9 @@ pub(crate) trait Level: Element + Default {
 /// that is done to many numbers at once on any processor.
 const NO_FRACTION: f64 = 1.5 * (1_u64 << 52) as f64;
 
+/// The nearest integer, the even one of two.
 #[inline(always)]
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value + NO_FRACTION) - NO_FRACTION
 }
 

@@ -38,7 +38,7 @@ use std::{
 
 /// Programs of a run that is to be quick, and of one that need not.
 const QUICK: u64 = 100;
-const SLOW: u64 = 2700;
+const SLOW: u64 = 2780;
 /// Programs of a slow run that must use an entry, and those that a pass must change.
 const LEAST: usize = 18;
 /// Of a hundred steps that are offered to the checker, those that it may refuse.

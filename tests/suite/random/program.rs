@@ -122,6 +122,8 @@ const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of",
 const PACKS: u64 = 2620;
 /// From this number on, they look for texts that are nearly the same.
 const NEAR: u64 = 2660;
+/// From this number on, they warp images.
+const WARPS: u64 = 2740;
 
 /// From this number on, programs join files with those beside them.
 const BESIDE: u64 = 2416;
@@ -176,6 +178,7 @@ impl Writer<'_> {
         let later = if self.number >= LATER { steps::LATER } else { &[] };
         let kinds = [steps::ANY, later].concat();
         let own = match self.number {
+            WARPS.. => steps::WARPS,
             NEAR.. => steps::NEAR,
             PACKS.. => steps::PACKS,
             CHATS.. => steps::CHATS,

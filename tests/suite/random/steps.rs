@@ -8,8 +8,11 @@ mod near;
 mod packs;
 mod series;
 mod tokens;
+mod warps;
 
-pub(crate) use self::{chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*};
+pub(crate) use self::{
+    chats::*, corpus::*, kinds::*, near::*, packs::*, series::LATER, tokens::*, warps::*,
+};
 use crate::random::{dice::Dice, program::Writer};
 use batches::{batch, rows};
 use plan::{DType, Extent, Field, Type};

@@ -187,7 +187,7 @@ kinds! {
      such files."
 
     "image-empty"
-    "An image without pixels cannot be resized or extended at its border."
+    "An image without pixels cannot be resized, warped or extended at its border."
     "Drop such images, or check the crop before this step."
 
     "image-too-large"
@@ -234,6 +234,10 @@ kinds! {
     "label"
     "`one_hot` found a label outside the range from 0 to its number of classes."
     "Use the number of classes of the whole data set; labels are counted from 0."
+
+    "matrix"
+    "A matrix has no inverse, or none moves the given points to the others: `warp_points`, `perspective_matrix`."
+    "Check the points: no three of them may lie on a line. Or skip the record: `else skip`."
 
     "no-article"
     "`html_text(html, keep: article)` found nothing on the page that looks like an article, as on a page of links."

@@ -5,15 +5,20 @@ mod adjust_colors;
 mod adjust_contrast;
 mod adjust_hue;
 mod adjust_saturation;
+mod affine_matrix;
 mod box_area;
 mod box_mask;
 mod channels_first;
 mod channels_last;
+mod collage;
 mod crop;
+mod draw_affine;
 mod draw_crop;
 mod draw_jitter;
+mod draw_perspective;
 mod draw_resized_crop;
 mod extents;
+mod fill;
 mod flip_x;
 mod flip_y;
 mod gaussian_blur;
@@ -22,8 +27,10 @@ mod grayscale;
 mod instructions;
 mod normalize;
 mod pad;
+mod perspective_matrix;
 mod plasma;
 mod random_box;
+mod remap;
 mod resize;
 mod resize_crop;
 mod resize_span;
@@ -31,6 +38,8 @@ mod resize_within;
 mod short_size;
 #[cfg(test)]
 mod testing;
+mod warp;
+mod warp_points;
 
 use crate::Function;
 
@@ -44,13 +53,17 @@ pub(crate) static ALL: &[&Function] = &[
     &adjust_contrast::ENTRY,
     &adjust_hue::ENTRY,
     &adjust_saturation::ENTRY,
+    &affine_matrix::ENTRY,
     &box_area::ENTRY,
     &box_mask::ENTRY,
     &channels_first::ENTRY,
     &channels_last::ENTRY,
+    &collage::ENTRY,
     &crop::ENTRY,
+    &draw_affine::ENTRY,
     &draw_crop::ENTRY,
     &draw_jitter::ENTRY,
+    &draw_perspective::ENTRY,
     &draw_resized_crop::ENTRY,
     &flip_x::ENTRY,
     &flip_y::ENTRY,
@@ -58,11 +71,15 @@ pub(crate) static ALL: &[&Function] = &[
     &grayscale::ENTRY,
     &normalize::ENTRY,
     &pad::ENTRY,
+    &perspective_matrix::ENTRY,
     &plasma::ENTRY,
     &random_box::ENTRY,
+    &remap::ENTRY,
     &resize::ENTRY,
     &resize_crop::ENTRY,
     &resize_span::ENTRY,
     &resize_within::ENTRY,
     &short_size::ENTRY,
+    &warp::ENTRY,
+    &warp_points::ENTRY,
 ];

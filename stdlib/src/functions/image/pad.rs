@@ -1,6 +1,6 @@
 //! `pad`: a picture with a border.
 
-use super::{SIDE_MAX, extents::picture};
+use super::{SIDE_MAX, extents::picture, fill::encoded};
 use crate::{
     pixels::{Picture, border::Border, picture::packed_bytes, with_room},
     prelude::*,
@@ -110,30 +110,6 @@ fn sides(args: &Args<'_>) -> Result<[usize; 4], Fault> {
         })?;
     }
     Ok(sides)
-}
-
-/// The bytes of a number as an element of this dtype; out of range, those of the nearest one.
-fn encoded(dtype: DType, value: f64, bytes: &mut [u8; 8]) -> &[u8] {
-    fn put<const N: usize>(from: [u8; N], to: &mut [u8; 8]) -> &[u8] {
-        to[..N].copy_from_slice(&from);
-        &to[..N]
-    }
-    match dtype {
-        DType::Bool => put([u8::from(value != 0.0)], bytes),
-        DType::U8 => put([value as u8], bytes),
-        DType::I8 => put((value as i8).to_ne_bytes(), bytes),
-        DType::U16 => put((value as u16).to_ne_bytes(), bytes),
-        DType::I16 => put((value as i16).to_ne_bytes(), bytes),
-        DType::F16 => put(half::f16::from_f64(value).to_ne_bytes(), bytes),
-        DType::BF16 => put(half::bf16::from_f64(value).to_ne_bytes(), bytes),
-        DType::U32 => put((value as u32).to_ne_bytes(), bytes),
-        DType::I32 => put((value as i32).to_ne_bytes(), bytes),
-        DType::F32 => put((value as f32).to_ne_bytes(), bytes),
-        DType::U64 => put((value as u64).to_ne_bytes(), bytes),
-        DType::I64 => put((value as i64).to_ne_bytes(), bytes),
-        DType::F64 => put(value.to_ne_bytes(), bytes),
-        DType::Str | DType::Bytes => unreachable!("the checker admits numbers only"),
-    }
 }
 
 /// Where the picture lies, and what is around it.

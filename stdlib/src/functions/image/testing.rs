@@ -32,7 +32,7 @@ impl Value {
     }
 
     /// What a kernel is given in its place.
-    fn tensor(&self) -> Tensor<'_> {
+    pub(crate) fn tensor(&self) -> Tensor<'_> {
         match self {
             Self::Tensor(dtype, shape, words) => {
                 let data = std::ptr::NonNull::from(&words[..]).cast();
