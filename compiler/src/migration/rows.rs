@@ -202,9 +202,22 @@ rows! {
         "`adjust_sharpness(image, 1.5)` sharpens, with a factor below 1 it smooths: `adjust_sharpness(image, uniform(0.5, 1.5))`";
     Name, "albumentations, TensorFlow, DALI", ["RandomGamma" "gamma_contrast"], Told,
         "`adjust_gamma(image, 0.8)` is one value, `adjust_gamma(image, uniform(0.8, 1.2))` a random one";
-    Name, "torchvision", ["RandAugment" "AutoAugment" "TrivialAugmentWide" "AugMix"], Told,
-        "planned for a later version; `color_jitter`, `random_resized_crop` and \
-         `random_gaussian_blur` are available";
+    Name, "OpenCV, torchvision", ["cvtColor" "rgb_to_hsv" "rgb_to_lab" "to_hsv"], Told,
+        "`color_space(image, from: rgb, to: hsv)` converts an image";
+    Name, "OpenCV, albumentations", ["medianBlur" "MedianFilter"], Told,
+        "`median_blur(image, 3)` is OpenCV's";
+    Name, "albumentations, torchvision", ["GaussNoise" "GaussianNoise"], Told,
+        "`add_noise(image, std: 10.0)` adds noise of the normal distribution";
+    Name, "torchvision, albumentations", ["ImageCompression" "jpeg_compression" "JPEG"], Told,
+        "`jpeg_noise(image, quality: 50)` compresses an image and decodes it";
+    Name, "torchvision, timm", ["RandAugment" "randaugment_transform"], Told,
+        "`rand_augment(image, n: 2, m: 9)` applies two random operations";
+    Name, "torchvision", ["TrivialAugmentWide"], Renamed("trivial_augment"),
+        "`trivial_augment(image)` applies one random operation of random strength";
+    Name, "torchvision, timm", ["auto_augment_transform" "AutoAugment"], Told,
+        "`auto_augment(image, policy: imagenet)` applies operations of a learned policy";
+    Name, "torchvision, timm", ["augment_and_mix_transform" "AugMix"], Told,
+        "`aug_mix(image, severity: 3)` mixes an image with variants of it";
     Name, "torchvision, albumentations", ["RandomRotation" "Rotate" "SafeRotate"], Renamed("random_rotate"),
         "`random_rotate(image, -15.0, 15.0)` draws the angle, `rotate(image, 30)` rotates by one";
     Name, "torchvision, albumentations, Keras", ["RandomAffine" "Affine" "ShiftScaleRotate" "random_shift" "RandomTranslation" "RandomZoom"], Renamed("random_affine"),
@@ -233,7 +246,7 @@ rows! {
         "`collage` places images on one canvas: `collage([image, image], [[0, 0, 32, 32], [0, 32, 32, 32]], 32, 64)`";
     Name, "torchvision, albumentations", ["rot90" "RandomRotate90" "random_rot90"], Told,
         "`rotate(image, 90, expand: true)` rotates by a right angle; draw it with `uniform_int(0, 3)`";
-    Name, "torchvision, albumentations", ["RandomGrayscale" "ToGray" "rgb_to_grayscale" "cvtColor"], Told,
+    Name, "torchvision, albumentations", ["RandomGrayscale" "ToGray" "rgb_to_grayscale"], Told,
         "`grayscale(image)` is always gray, `if coin(0.1) then grayscale(image, channels: 3) else \
          image` sometimes";
     Name, "torchvision, albumentations", ["RandomApply" "RandomChoice" "OneOf" "RandomOrder"], Told,
@@ -419,6 +432,11 @@ rows! {
     ArgumentOf("resize"), "torchvision", ["interpolation" "resample"], Renamed("method"), "use `method`: `method: bicubic`";
     ArgumentOf("resize_short"), "torchvision", ["interpolation" "resample"], Renamed("method"), "use `method`: `method: bicubic`";
     ArgumentOf("resize_short"), "torchvision", ["max_size"], Renamed("most"), "use `most`: `most: 1333`";
+    ArgumentOf("rand_augment"), "torchvision", ["num_ops"], Renamed("n"), "`n: 2` is the number of operations";
+    ArgumentOf("rand_augment"), "torchvision", ["magnitude"], Renamed("m"), "`m: 9` is the place of the magnitude";
+    ArgumentOf("rand_augment"), "torchvision", ["num_magnitude_bins"], Renamed("bins"), "`bins: 31` is the number of magnitudes";
+    ArgumentOf("rand_augment"), "torchvision", ["interpolation"], Renamed("method"), "use `method`: `method: bilinear`";
+    ArgumentOf("trivial_augment"), "torchvision", ["num_magnitude_bins"], Renamed("bins"), "`bins: 31` is the number of magnitudes";
     ArgumentOf("solarize"), "torchvision", ["threshold"], Renamed("above"), "`solarize(image, 128)` inverts levels of at least 128";
     ArgumentOf("random_erase"), "torchvision", ["scale"], Renamed("area"), "`area: 0.02..0.33` is the area of the box as a fraction of the image";
     ArgumentOf("random_erase"), "torchvision", ["ratio"], Renamed("aspect"), "`aspect: 0.3..3.3` is the height of the box divided by its width";

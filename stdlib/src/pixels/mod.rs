@@ -4,6 +4,7 @@ pub(crate) mod blur;
 pub(crate) mod border;
 pub(crate) mod colour;
 pub(crate) mod eight;
+pub(crate) mod median;
 pub(crate) mod nearest;
 pub(crate) mod normalize;
 #[cfg(target_arch = "x86_64")]

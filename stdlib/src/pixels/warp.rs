@@ -58,6 +58,49 @@ pub(crate) fn nearest(job: &Job<'_, u8>, out: &mut [u8]) {
     nearest::draw(job, out);
 }
 
+/// How rows of pixels of one channel are drawn.
+trait Grey: Warped {
+    /// Levels that are read at a time; none where each is read alone.
+    const READ: usize = 0;
+
+    /// Draws pixels all neighbours of which are there.
+    #[inline(always)]
+    fn inner<F: Filter>(memory: &Memory<'_, Self>, at: &At<'_>, out: &mut [Self]) {
+        inner::<Self, F, 1, 1>(memory, at, out);
+    }
+}
+
+impl Grey for u16 {}
+impl Grey for f32 {}
+
+impl Grey for u8 {
+    const READ: usize = 4;
+
+    /// Reads four levels of each row for all pixels first. Then the same is done to each pixel, for as many of them at a
+    /// time as the processor can.
+    #[inline(always)]
+    fn inner<F: Filter>(memory: &Memory<'_, Self>, at: &At<'_>, out: &mut [Self]) {
+        let (offsets, right, down) = *at;
+        let mut rows = [[0_u32; LEN]; 4];
+        for (i, offset) in offsets.iter().enumerate() {
+            for (row, to) in rows[..=F::BEFORE + F::AFTER].iter_mut().enumerate() {
+                let at = *offset as isize + row as isize * memory.stride;
+                debug_assert!(at >= 0 && at as usize + Self::READ <= memory.values.len());
+                // SAFETY: `Limits::inner` lets only pixels through whose neighbours lie in the picture, and so many more
+                // that there are `READ` in a row.
+                let four = unsafe { memory.values.as_ptr().offset(at).cast::<[u8; 4]>().read() };
+                to[i] = u32::from_le_bytes(four);
+            }
+        }
+        let n = out.len();
+        let (rows, right, down) = (rows.each_ref().map(|it| &it[..n]), &right[..n], &down[..n]);
+        for (i, to) in out.iter_mut().enumerate() {
+            let taps = F::taps(|row, column| (rows[row][i] >> (8 * column)) & 0xff);
+            *to = F::level(F::blend(&taps, |it| f64::from(it as i32), right[i], down[i]));
+        }
+    }
+}
+
 tiers! {
     fn levels(job: &Job<'_, u8>, out: &mut [u8]) = by_channels::<u8>
 }
@@ -106,7 +149,7 @@ impl Warped for f32 {
 }
 
 #[inline(always)]
-fn by_channels<T: Warped>(job: &Job<'_, T>, out: &mut [T]) {
+fn by_channels<T: Grey>(job: &Job<'_, T>, out: &mut [T]) {
     match job.image.channels {
         1 => by_method::<T, 1, 1>(job, out),
         2 => by_method::<T, 2, 2>(job, out),
@@ -117,10 +160,7 @@ fn by_channels<T: Warped>(job: &Job<'_, T>, out: &mut [T]) {
 }
 
 #[inline(always)]
-fn by_method<T: Warped, const CHANNELS: usize, const LANES: usize>(
-    job: &Job<'_, T>,
-    out: &mut [T],
-) {
+fn by_method<T: Grey, const CHANNELS: usize, const LANES: usize>(job: &Job<'_, T>, out: &mut [T]) {
     match (&job.map, job.method) {
         (Map::Field(_), _) => all::<T, Smooth, CHANNELS, LANES>(job, out),
         (_, Method::Bicubic) => all::<T, Bicubic, CHANNELS, LANES>(job, out),
@@ -131,7 +171,7 @@ fn by_method<T: Warped, const CHANNELS: usize, const LANES: usize>(
 /// Draws all rows. A pixel has so many channels, or another number where `CHANNELS` is 0: then all of them are drawn
 /// as those at the border. `LANES` levels are computed at a time, which may be one more than there are.
 #[inline(always)]
-fn all<T: Warped, F: Filter, const CHANNELS: usize, const LANES: usize>(
+fn all<T: Grey, F: Filter, const CHANNELS: usize, const LANES: usize>(
     job: &Job<'_, T>,
     out: &mut [T],
 ) {
@@ -151,7 +191,10 @@ fn all<T: Warped, F: Filter, const CHANNELS: usize, const LANES: usize>(
                 match kind {
                     INNER => {
                         let at = &block.at(from, to);
-                        inner::<T, F, CHANNELS, LANES>(&memory, at, part);
+                        match CHANNELS {
+                            1 => <T as Grey>::inner::<F>(&memory, at, part),
+                            _ => inner::<T, F, CHANNELS, LANES>(&memory, at, part),
+                        }
                     }
                     EDGE => {
                         for (i, pixel) in (from..to).zip(part.chunks_exact_mut(channels)) {
@@ -167,7 +210,7 @@ fn all<T: Warped, F: Filter, const CHANNELS: usize, const LANES: usize>(
 }
 
 /// Which places have all their neighbours, of which `lanes` levels are read at a time; none has if that is not known.
-fn limits<T: Warped, F: Filter>(
+fn limits<T: Grey, F: Filter>(
     job: &Job<'_, T>,
     memory: &Memory<'_, T>,
     lanes: Option<usize>,
@@ -180,8 +223,11 @@ fn limits<T: Warped, F: Filter>(
         Map::Field(_) => (0.0, [-FAR..FAR, -FAR..FAR]),
         _ => (0.5, [0.0..image.width as f64, 0.0..image.height as f64]),
     };
-    // A pixel that is read with a level of its right neighbour must have one.
-    let more = usize::from(lanes.is_some_and(|it| it > image.channels));
+    // Where more levels are read than count, they must be there: those of a fourth channel, or of grey pixels.
+    let more = match image.channels {
+        1 => T::READ.saturating_sub(F::BEFORE + F::AFTER + 1),
+        channels => usize::from(lanes.is_some_and(|it| it > channels)),
+    };
     let fits = lanes.is_some() && memory.fits();
     let inner = |len: usize, more: usize| match fits {
         true => len.saturating_sub(F::BEFORE + F::AFTER + more) as u32,
@@ -197,6 +243,9 @@ fn limits<T: Warped, F: Filter>(
         pixel: image.channels as i32,
     }
 }
+
+/// Where in memory the first neighbour of each pixel lies, and how far right and down of a pixel's middle its place is.
+type At<'a> = (&'a [i32], &'a [f64], &'a [f64]);
 
 /// Places further away than this are outside of any picture, however it goes on beyond its border.
 const FAR: f64 = (1 << 30) as f64;
@@ -227,7 +276,7 @@ impl<'a, T: Level> Memory<'a, T> {
 #[inline(always)]
 fn inner<T: Warped, F: Filter, const CHANNELS: usize, const LANES: usize>(
     memory: &Memory<'_, T>,
-    (offsets, right, down): &(&[i32], &[f64], &[f64]),
+    (offsets, right, down): &At<'_>,
     out: &mut [T],
 ) {
     let end = (F::BEFORE + F::AFTER) as isize;

@@ -12,7 +12,7 @@ function! {
     ///
     /// `images` is a list of images of the same dtype and channels, `places` has a row for each: the row and the
     /// column of the canvas where its top left corner comes, both of which may be negative, and how many rows and
-    /// columns of it are shown. What lies outside of the canvas is cut off, and later images cover earlier ones. The
+    /// columns of it are shown. What lies outside of the canvas is clipped, and later images cover earlier ones. The
     /// rest of the canvas has the level `value`, or one level for each channel. `letterbox` uses it; four images
     /// around a point are the mosaic of YOLOv4 (Bochkovskiy et al., 2020).
     ///

@@ -8,19 +8,25 @@ mod adjust_hue;
 mod adjust_saturation;
 mod adjust_sharpness;
 mod affine_matrix;
+mod augment;
 mod autocontrast;
 mod box_area;
 mod box_mask;
 mod channels_first;
 mod channels_last;
 mod collage;
+mod color_space;
 mod crop;
 mod draw_affine;
+mod draw_aug_mix;
+mod draw_auto_augment;
 mod draw_crop;
 mod draw_erase;
 mod draw_jitter;
 mod draw_perspective;
+mod draw_rand_augment;
 mod draw_resized_crop;
+mod draw_trivial_augment;
 mod equalize;
 mod erase;
 mod erase_box;
@@ -33,12 +39,14 @@ mod grayscale;
 #[cfg(test)]
 mod instructions;
 mod invert;
+mod median_blur;
 mod normalize;
 mod pad;
 mod perspective_matrix;
 #[cfg(test)]
 mod photometric;
 mod plasma;
+mod policies;
 mod posterize;
 mod random_box;
 mod remap;
@@ -68,19 +76,25 @@ pub(crate) static ALL: &[&Function] = &[
     &adjust_saturation::ENTRY,
     &adjust_sharpness::ENTRY,
     &affine_matrix::ENTRY,
+    &augment::ENTRY,
     &autocontrast::ENTRY,
     &box_area::ENTRY,
     &box_mask::ENTRY,
     &channels_first::ENTRY,
     &channels_last::ENTRY,
     &collage::ENTRY,
+    &color_space::ENTRY,
     &crop::ENTRY,
     &draw_affine::ENTRY,
+    &draw_aug_mix::ENTRY,
+    &draw_auto_augment::ENTRY,
     &draw_crop::ENTRY,
     &draw_erase::ENTRY,
     &draw_jitter::ENTRY,
     &draw_perspective::ENTRY,
+    &draw_rand_augment::ENTRY,
     &draw_resized_crop::ENTRY,
+    &draw_trivial_augment::ENTRY,
     &equalize::ENTRY,
     &erase::ENTRY,
     &erase_box::ENTRY,
@@ -89,6 +103,7 @@ pub(crate) static ALL: &[&Function] = &[
     &gaussian_blur::ENTRY,
     &grayscale::ENTRY,
     &invert::ENTRY,
+    &median_blur::ENTRY,
     &normalize::ENTRY,
     &pad::ENTRY,
     &perspective_matrix::ENTRY,

@@ -1,18 +1,20 @@
-//! Levels are those of torchvision on Pillow images, for all functions of `goldens/photometric.tsv`.
+//! Levels are those of torchvision on Pillow images and of OpenCV, for all functions of `goldens/photometric.tsv`.
 
 use super::{
-    adjust_gamma, adjust_sharpness, autocontrast, equalize, invert, posterize, solarize,
+    adjust_gamma, adjust_sharpness, autocontrast, equalize, invert, median_blur, posterize,
+    solarize,
     testing::{Value, run},
 };
 use crate::Function;
 use xxhash_rust::xxh3::xxh3_64;
 
-const FUNCTIONS: [&Function; 7] = [
+const FUNCTIONS: [&Function; 8] = [
     &adjust_gamma::ENTRY,
     &adjust_sharpness::ENTRY,
     &autocontrast::ENTRY,
     &equalize::ENTRY,
     &invert::ENTRY,
+    &median_blur::ENTRY,
     &posterize::ENTRY,
     &solarize::ENTRY,
 ];
@@ -24,7 +26,7 @@ fn levels(n: usize, low: u64, count: u64) -> Vec<u8> {
 }
 
 #[test]
-fn levels_are_those_of_torchvision() {
+fn levels_are_those_of_other_libraries() {
     let lines = include_str!("goldens/photometric.tsv").lines();
     for line in lines.filter(|it| !it.starts_with('#')) {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -36,7 +38,9 @@ fn levels_are_those_of_torchvision() {
         let function = FUNCTIONS.into_iter().find(|it| it.entry.name() == name);
         let mut args = vec![Value::new(&shape, &levels)];
         match argument.parse::<f64>() {
-            Ok(it) if name == "posterize" => args.push(Value::from(it as i64)),
+            Ok(it) if ["posterize", "median_blur"].contains(&name) => {
+                args.push(Value::from(it as i64))
+            }
             Ok(it) => args.push(Value::from(it)),
             Err(_) => assert_eq!(argument, "-"),
         }

@@ -47,7 +47,7 @@ fn scaled(job: &Job<'_, u8>, matrix: [f64; 6], out: &mut [u8]) {
     let offsets: Vec<i32> =
         columns[first..].iter().map_while(|it| it.map(|it| (it * size) as i32)).collect();
     let last = first + offsets.len();
-    let is_copy = a == 1.0;
+    let is_copy = offsets.windows(2).all(|it| it[1] - it[0] == size as i32);
 
     let memory = Memory::of(image);
     let mut at = f + e * 0.5;

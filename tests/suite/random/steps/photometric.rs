@@ -6,7 +6,7 @@ use crate::random::program::Writer;
 /// Kinds of steps that only these programs have.
 pub(crate) const PHOTOMETRIC: &[Step] = &[changed];
 
-/// Pictures whose levels are changed, then parts of some that are erased, then two that are mixed.
+/// Pictures whose levels are changed, then parts of some that are erased, then some that are filtered, augmented and mixed.
 fn changed(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     if growing.batches > 0 {
         return None;
@@ -35,6 +35,28 @@ fn changed(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         ),
     ];
     made += &format!("\n    |> with {{ {} }}", named(writer, &erased));
+
+    let (m, method) = (writer.dice.within(0, 30), *writer.dice.pick(&["nearest", "bilinear"]));
+    let policy = *writer.dice.pick(&["imagenet", "cifar10", "svhn"]);
+    let augmented = [
+        format!("rand_augment({}, m: {m}, method: {method})", picture(writer, growing)),
+        format!("trivial_augment({}, fill: [9, 8, 7])", picture(writer, growing)),
+        format!("auto_augment({}, policy: {policy})", picture(writer, growing)),
+        format!("aug_mix({}, severity: {})", picture(writer, growing), writer.dice.within(1, 10)),
+    ];
+    made += &format!("\n    |> with {{ {} }}", named(writer, &augmented));
+
+    let (from, to) = (
+        *writer.dice.pick(&["rgb", "bgr", "hsv", "lab", "ycbcr"]),
+        *writer.dice.pick(&["rgb", "gray", "hsv", "lab", "ycbcr"]),
+    );
+    let filtered = [
+        format!("color_space({}, from: {from}, to: {to})", picture(writer, growing)),
+        format!("add_noise({}, std: 20.5)", picture(writer, growing)),
+        format!("jpeg_noise({}, quality: {})", picture(writer, growing), 5 + 3 * m),
+        format!("median_blur({}, {})", picture(writer, growing), 1 + 2 * (m % 4)),
+    ];
+    made += &format!("\n    |> with {{ {} }}", named(writer, &filtered));
 
     let n = writer.dice.within(2, 4);
     let of = writer.values(&growing.fields).base();

@@ -1,10 +1,11 @@
-"""Makes `photometric.tsv`: what torchvision makes of some images with Pillow.
+"""Makes `photometric.tsv`: what torchvision makes of some images with Pillow, and OpenCV of those to blur.
 
-pip install torchvision pillow xxhash; python make.py
+pip install torchvision pillow opencv-python-headless xxhash; python make.py
 """
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import PIL
 import torchvision
@@ -26,6 +27,7 @@ CALLS = [
     *(("solarize", [above], F.solarize) for above in (0, 1, 99.5, 128, 213, 255, 256)),
     *(("adjust_gamma", [gamma], F.adjust_gamma) for gamma in (0.0, 0.1, 0.45, 1.0, 1.7, 2.2, 5.0)),
     *(("adjust_sharpness", [factor], F.adjust_sharpness) for factor in (0.0, 0.1, 0.64, 1.0, 1.36, 1.9, 4.5)),
+    *(("median_blur", [size], lambda it, size: cv2.medianBlur(np.asarray(it), size)) for size in (1, 3, 5, 7, 15)),
 ]
 
 
@@ -39,7 +41,7 @@ def image(height, width, channels, low, count):
 
 def main():
     lines = [
-        f"# Made with torchvision {torchvision.__version__} and Pillow {PIL.__version__} by make.py: function, argument, "
+        f"# Made with torchvision {torchvision.__version__} Pillow {PIL.__version__} and OpenCV {cv2.__version__} by make.py: function, argument, "
         "image (height, width, channels, lowest level,",
         "# number of levels), xxh3_64 of the result.",
     ]
