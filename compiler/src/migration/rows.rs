@@ -262,25 +262,25 @@ rows! {
          divides per channel";
 
     // ---- boxes, masks, points
-    Name, "torchvision, albumentations", ["ConvertBoundingBoxFormat" "box_convert" "BboxParams" "convert_bounding_box_format"], Told,
+    Name, "torchvision, albumentations", ["ConvertBoundingBoxFormat" "box_convert" "BboxParams"], Told,
         "`boxes_from` converts boxes to corners in pixels, `boxes_to` from them to other forms";
     Name, "torchvision, albumentations, Detectron2", ["SanitizeBoundingBoxes" "remove_small_boxes" "filter_bboxes" "filter_empty_instances"], Told,
         "`keep_boxes` says which boxes are large enough and inside, as a condition for boxes and labels";
-    Name, "torchvision", ["ClampBoundingBoxes" "clip_boxes_to_image" "clamp_bounding_boxes"], Told,
+    Name, "torchvision", ["ClampBoundingBoxes" "clip_boxes_to_image"], Told,
         "`clip_boxes` clips boxes to an image";
     Name, "torchvision, albumentations, DALI", ["RandomIoUCrop" "RandomSizedBBoxSafeCrop" "random_bbox_crop" "sample_distorted_bounding_box"], Told,
         "`ssd_random_crop` crops an image with its boxes; `draw_iou_crop` draws the part alone";
-    Name, "torchvision, Detectron2", ["RandomZoomOut" "RandomExpand" "random_expand"], Told,
+    Name, "torchvision, Detectron2", ["RandomZoomOut" "RandomExpand"], Told,
         "`zoom_out` places an image on a larger canvas, with its boxes";
     Name, "torchvision, Detectron2", ["box_iou" "bbox_iou" "bbox_overlaps" "pairwise_iou"], Told,
         "`iou` is the intersection over union of each box with each other one";
-    Name, "DALI, torchvision, KerasCV", ["bb_flip" "BbFlip" "horizontal_flip_bounding_boxes" "flip_bboxes"], Told,
+    Name, "DALI, torchvision, KerasCV", ["BbFlip" "horizontal_flip_bounding_boxes" "flip_bboxes"], Told,
         "`flip_boxes` flips boxes, and `flip_all` an image with its boxes and masks";
     Name, "torchvision, MMDetection", ["RandomShortestSize" "resize_bounding_boxes"], Told,
         "`resize_all` resizes an image with its boxes and masks, `resize_boxes` boxes alone";
     Name, "pycocotools, scikit-image, Detectron2", ["annToMask" "frPyObjects" "polygon2mask" "polygons_to_bitmask" "convert_coco_poly_to_mask" "draw_polygon"], Told,
         "`rasterize` draws the outlines of COCO's annotations as masks";
-    Name, "torchvision, DALI, Detectron2", ["SSDMatcher" "Matcher" "box_encoder" "BoxEncoder"], Told,
+    Name, "torchvision, DALI, Detectron2", ["SSDMatcher" "Matcher" "BoxEncoder"], Told,
         "`match_anchors` gives for each anchor the index of its box";
     Name, "albumentations, Ultralytics", ["CopyPaste" "OverlayElements" "MixImages"], Told,
         "`companions` adds the fields of other records of the stream to each record";

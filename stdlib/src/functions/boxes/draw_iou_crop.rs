@@ -91,8 +91,8 @@ fn drawn(sides: [i64; 2], boxes: &[Corners], terms: &Terms<'_>, random: &mut Phi
         }
         for _ in 0..terms.tries {
             let part = proposed(sides, terms, random);
-            if part.is_some_and(|part| fulfils(part, boxes, least)) {
-                return part.unwrap_or(whole);
+            if let Some(part) = part.filter(|it| fulfils(*it, boxes, least)) {
+                return part;
             }
         }
     }
