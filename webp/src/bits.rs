@@ -23,17 +23,20 @@ pub(crate) struct Bits<'a> {
     range: u32,
     spare: i32,
     rest: &'a [u8],
-    is_beyond: bool,
+    is_wrong: bool,
 }
 
 impl<'a> Bits<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { value: 0, range: 255, spare: -8, rest: bytes, is_beyond: false }
+        // The code of an encoder lies below its first range, of 255: no other can be told from one that has
+        // lost its beginning, and arithmetic would overflow.
+        let is_wrong = bytes.first() == Some(&0xFF);
+        Self { value: 0, range: 255, spare: -8, rest: bytes, is_wrong }
     }
 
-    /// Whether a boolean was read that lies beyond the bytes; libwebp's criterion.
-    pub(crate) fn is_beyond(&self) -> bool {
-        self.is_beyond
+    /// Whether a boolean was read that lies beyond the bytes (libwebp's criterion), or the bytes are no code.
+    pub(crate) fn is_wrong(&self) -> bool {
+        self.is_wrong
     }
 
     /// A boolean that is `false` with a probability of `prob / 256`.
@@ -148,7 +151,7 @@ impl<'a> Bits<'a> {
                 self.value |= u64::from(byte) << (48 - self.spare);
                 self.rest = rest;
             }
-            None => self.is_beyond = true,
+            None => self.is_wrong = true,
         }
         self.spare += 8;
         self
@@ -237,17 +240,17 @@ pub(crate) mod tests {
             };
             assert_eq!(found, is_set, "boolean {i}");
         }
-        assert!(!bits.is_beyond());
+        assert!(!bits.is_wrong());
     }
 
     #[test]
     fn beyond_the_end_are_zeros() {
         for len in 0..20 {
-            let bytes = vec![0xFF; len];
+            let bytes = vec![0xFE; len];
             let mut bits = Bits::new(&bytes);
             let n = (0..1_000).take_while(|_| {
                 bits.bool(128);
-                !bits.is_beyond()
+                !bits.is_wrong()
             });
             // Eight bits must be there to read one.
             assert_eq!(n.count(), (8 * len).saturating_sub(7), "{len} bytes");

@@ -130,8 +130,10 @@ impl Decoding<'_, '_> {
             let Header { modes, probs, .. } = &mut self.header;
             // SAFETY: the caller says that the processor has the tier.
             unsafe { K::modes(modes, probs, &mut self.room.modes, &mut self.room.row) };
-            if modes.is_beyond() {
-                return Err(Error::Damaged("the modes of macroblocks end too early"));
+            if modes.is_wrong() {
+                return Err(Error::Damaged(
+                    "the modes of macroblocks are no code, or end too early",
+                ));
             }
             // SAFETY: as above.
             unsafe {
@@ -183,8 +185,8 @@ impl Decoding<'_, '_> {
                         coefficients,
                     )
                 };
-                if bits.is_beyond() {
-                    return Err(Error::Damaged("the coefficients end too early"));
+                if bits.is_wrong() {
+                    return Err(Error::Damaged("the coefficients are no code, or end too early"));
                 }
             }
             let strength = strengths[usize::from(it.segment)][usize::from(it.has_subblocks)];

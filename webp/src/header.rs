@@ -134,8 +134,8 @@ impl<'a> Header<'a> {
         bits.number(2);
         let segments = Segments::read(&mut bits);
         let smoothing = Smoothing::read(&mut bits);
-        if bits.is_beyond() {
-            return Err(Error::Damaged("the header of the frame is too short"));
+        if bits.is_wrong() {
+            return Err(Error::Damaged("the header of the frame is no code, or too short"));
         }
         let n_partitions = 1 << bits.number(2);
         let partitions = partitions(rest, n_partitions)?;

@@ -20,7 +20,7 @@ function! {
     // Assumed: 35 ns a byte of entropy code, 6.4 ns a byte of pixels (photographs at qualities from
     // 10 to 100, one core of a Sapphire Rapids at 2.3 GHz).
     cost: Cost { ns_call: 10_000.0, ns_byte_in: 35.0, ns_byte_out: 6.4, bytes_out_per_in: 10.0 },
-    // The planes of luma and chroma, or what a lossless picture is predicted in.
+    // What a lossless picture is decoded in, or alpha; a lossy one without needs a few rows.
     work: 0.7,
     result: Some(|it| picture::picture_type(it, DType::U8, CHANNELS)),
 }

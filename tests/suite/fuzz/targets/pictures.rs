@@ -11,6 +11,12 @@ const BYTES_MAX: usize = 256 << 20;
 /// The longest side of a part that is asked for.
 const PART_MAX: usize = 40;
 
+/// WebPs that we do not write: lossy ones, without alpha and with it.
+const LOSSY: [&[u8]; 2] = [
+    include_bytes!("../../../../webp/tests/goldens/odd.webp"),
+    include_bytes!("../../../../webp/tests/goldens/alpha_fast.webp"),
+];
+
 /// Pictures whose pixels lie about in the memory of the decoders: of what is decoded next they are no part.
 static BEFORE: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let picture = |level: u8| {
@@ -116,10 +122,11 @@ pub(super) fn files() -> Vec<Vec<u8>> {
     let jpegs = [1, 3].map(|it| picture("encode_jpeg", it));
     let pngs = [1, 2, 3, 4].map(|it| picture("encode_png", it));
     let webps = [1, 3, 4].map(|it| picture("encode_webp", it));
+    let lossy = LOSSY.map(<[u8]>::to_vec);
     let turned = jpegs.iter().map(|it| [&it[..2], &exif(6), &it[2..]].concat());
     let turned: Vec<_> = turned.collect();
     let bitmaps: Vec<Vec<u8>> = BITMAPS.lines().filter_map(bitmap).collect();
-    let all = jpegs.iter().chain(&pngs).chain(&webps).chain(&turned).chain(&bitmaps);
+    let all = jpegs.iter().chain(&pngs).chain(&webps).chain(&lossy).chain(&turned).chain(&bitmaps);
     all.flat_map(|it| [0, 5, 0x3e].map(|way| [&[way], it.as_slice()].concat())).collect()
 }
 
