@@ -129,6 +129,8 @@ pub(crate) struct Parsed<'a> {
     pub(crate) components: [Component; 4],
     quantisers: Quantisers,
     huffman: [[Option<Codes<'a>>; 4]; 2],
+    /// Whether there are conditions of arithmetic coders.
+    has_conditions: bool,
     /// What the first scan says.
     scan_body: &'a [u8],
     /// Where its code begins.
@@ -206,6 +208,8 @@ struct Reader<'a> {
     huffman: [[Option<Codes<'a>>; 4]; 2],
     restart_interval: usize,
     has_jfif: bool,
+    /// Whether there are conditions of arithmetic coders.
+    has_conditions: bool,
     adobe_transform: Option<u8>,
 }
 
@@ -262,8 +266,12 @@ impl<'a> Reader<'a> {
                 }
                 Ok(())
             }
-            // Conditions of arithmetic coders, applications' own, comments.
-            0xCC | 0xE1..=0xEF | 0xFE => Ok(()),
+            0xCC => {
+                self.has_conditions = true;
+                Ok(())
+            }
+            // Applications' own, comments.
+            0xE1..=0xEF | 0xFE => Ok(()),
             _ => irregular("a marker stands where none can be"),
         }
     }
@@ -364,6 +372,7 @@ impl<'a> Reader<'a> {
             components: frame.components,
             quantisers: self.quantisers,
             huffman: self.huffman,
+            has_conditions: self.has_conditions,
             scan_body: body,
             scan_at: self.at,
         })

@@ -90,6 +90,8 @@ readers!(plain, refine::Plain);
 #[cfg(target_arch = "x86_64")]
 readers!(avx2, refine::Avx2, "avx2,bmi1,bmi2,popcnt");
 #[cfg(target_arch = "x86_64")]
+readers!(avx2_loops, refine::Avx2Loops, "avx2,bmi1,bmi2,popcnt");
+#[cfg(target_arch = "x86_64")]
 readers!(avx512, refine::Avx512, "avx512f,avx512bw,avx512vl,avx2,bmi1,bmi2,popcnt");
 
 impl Readers {
@@ -100,10 +102,20 @@ impl Readers {
             #[cfg(target_arch = "x86_64")]
             Tier::Avx512 if tier.is_available() => &avx512::READERS,
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 | Tier::Avx512 if Tier::Avx2.is_available() => &avx2::READERS,
+            Tier::Avx2 | Tier::Avx512 if Tier::Avx2.is_available() => match deposits_slowly() {
+                true => &avx2_loops::READERS,
+                false => &avx2::READERS,
+            },
             _ => &plain::READERS,
         }
     }
+}
+
+/// Whether the instruction PDEP takes a step for each bit: on AMD's processors before Zen 3, which are those
+/// that have SSE4a, as no others do, and not VAES.
+#[cfg(target_arch = "x86_64")]
+fn deposits_slowly() -> bool {
+    is_x86_feature_detected!("sse4a") && !is_x86_feature_detected!("vaes")
 }
 
 /// What is needed to read progressive pictures, in room that is kept.

@@ -62,6 +62,7 @@ impl<'a> Scans<'a> {
             quantisers: parsed.quantisers,
             huffman: parsed.huffman,
             restart_interval: parsed.header.restart_interval,
+            has_conditions: parsed.has_conditions,
             ..Reader::default()
         };
         let n = parsed.header.components;
@@ -87,6 +88,8 @@ impl<'a> Scans<'a> {
             body = reader.next_scan()?;
         }
         match known.0[..n].iter().flatten().all(|it| *it == Some(0)) {
+            // A Huffman table whose marker is damaged may look like them.
+            true if reader.has_conditions => irregular("it has conditions of arithmetic code"),
             true => Ok(scans),
             false => irregular("its scans leave coefficients open"),
         }

@@ -347,7 +347,32 @@ impl Masks for Avx2 {
     }
 }
 
-/// The same, and blocks by the instructions of AVX-512.
+/// Masks bit by bit, and blocks by the instructions of AVX2: for processors on which PDEP is slow.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Avx2Loops;
+
+#[cfg(target_arch = "x86_64")]
+impl Masks for Avx2Loops {
+    #[inline(always)]
+    unsafe fn deposit(bits: u64, mask: u64) -> u64 {
+        // SAFETY: it asks for nothing.
+        unsafe { Plain::deposit(bits, mask) }
+    }
+
+    #[inline(always)]
+    unsafe fn nth(mask: u64, n: u32) -> u64 {
+        // SAFETY: it asks for nothing.
+        unsafe { Plain::nth(mask, n) }
+    }
+
+    #[inline(always)]
+    unsafe fn change(block: &mut Block, by: Change) {
+        // SAFETY: as the caller says.
+        unsafe { Avx2::change(block, by) }
+    }
+}
+
+/// The same as [`Avx2`], and blocks by the instructions of AVX-512.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Avx512;
 
@@ -418,6 +443,8 @@ mod tests {
             let expected = all::<Plain>(bits, mask, n, &block, by);
             for tier in Tier::available() {
                 let found = match tier {
+                    #[cfg(target_arch = "x86_64")]
+                    Tier::Avx2 if round % 2 == 0 => all::<Avx2Loops>(bits, mask, n, &block, by),
                     #[cfg(target_arch = "x86_64")]
                     Tier::Avx2 => all::<Avx2>(bits, mask, n, &block, by),
                     #[cfg(target_arch = "x86_64")]
