@@ -1,4 +1,5 @@
-//! The JPEG decoder beside libjpeg-turbo, by turns, one core: the same pictures, all in memory.
+//! The JPEG decoder beside libjpeg-turbo, by turns, one core: the same pictures, all in memory, as they are
+//! and as progressive files with the same coefficients.
 //!
 //! libjpeg-turbo is that of the system, called from a small C program that is built here; where there
 //! is no C compiler or no `jpeglib.h`, the rows are skipped.
@@ -32,18 +33,50 @@ struct Stage {
     /// What the other side is asked for.
     theirs: &'static str,
     tier: Option<Tier>,
+    is_progressive: bool,
     least: f64,
 }
 
-const STAGES: [Stage; 3] = [
-    Stage { id: "JPEG code", claim: "entropy stage", theirs: "code", tier: None, least: 1.9 },
-    Stage { id: "JPEG RGB", claim: "decode to RGB", theirs: "rgb", tier: None, least: 1.7 },
+const STAGES: [Stage; 5] = [
+    Stage {
+        id: "JPEG code",
+        claim: "entropy stage",
+        theirs: "code",
+        tier: None,
+        is_progressive: false,
+        least: 1.9,
+    },
+    Stage {
+        id: "JPEG RGB",
+        claim: "decode to RGB",
+        theirs: "rgb",
+        tier: None,
+        is_progressive: false,
+        least: 1.7,
+    },
     Stage {
         id: "JPEG RGB AVX2",
         claim: "decode to RGB with AVX2 alone",
         theirs: "rgb",
         tier: Some(Tier::Avx2),
+        is_progressive: false,
         least: 1.4,
+    },
+    Stage {
+        id: "JPEG progressive",
+        claim: "decode progressive files to RGB",
+        theirs: "rgb",
+        tier: None,
+        is_progressive: true,
+        least: 2.2,
+    },
+    Stage {
+        id: "JPEG progressive AVX2",
+        claim: "decode progressive files to RGB with AVX2 alone",
+        theirs: "rgb",
+        tier: Some(Tier::Avx2),
+        is_progressive: true,
+        least: 2.0,
     },
 ];
 
@@ -58,11 +91,26 @@ struct Picture {
 pub(crate) fn rows() -> Vec<Row> {
     let pictures = pictures(Path::new(FOLDER));
     let program = built().filter(|_| !pictures.is_empty());
-    let rows = STAGES.map(|it| row(&it, program.as_deref(), &pictures));
+    let folder = env::temp_dir().join(format!("pipec-progressive-{}", std::process::id()));
+    let progressive = program.as_deref().and_then(|it| made_progressive(it, &pictures, &folder));
+    let rows = STAGES.map(|it| {
+        let of = if it.is_progressive { progressive.as_deref() } else { Some(&pictures[..]) };
+        row(&it, program.as_deref().filter(|_| of.is_some()), of.unwrap_or(&[]))
+    });
+    let _ = fs::remove_dir_all(folder);
     if let Some(program) = program {
         let _ = fs::remove_file(program);
     }
     rows.into()
+}
+
+/// The same pictures as progressive files, in a folder.
+fn made_progressive(program: &Path, pictures: &[Picture], folder: &Path) -> Option<Vec<Picture>> {
+    fs::create_dir_all(folder).ok()?;
+    let done = called(program, &["progressive", folder.to_str()?], pictures);
+    let made = self::pictures(folder);
+    let is_whole = done.is_some() && made.len() == pictures.len();
+    is_whole.then_some(made)
 }
 
 fn row(stage: &Stage, program: Option<&Path>, pictures: &[Picture]) -> Row {
@@ -119,8 +167,13 @@ fn ours(stage: &Stage, tier: Tier, pictures: &[Picture]) -> f64 {
 }
 
 fn theirs(stage: &Stage, program: &Path, pictures: &[Picture]) -> Option<f64> {
+    called(program, &[stage.theirs], pictures)?.trim().parse().ok()
+}
+
+/// What the program prints about pictures; none if it fails.
+fn called(program: &Path, arguments: &[&str], pictures: &[Picture]) -> Option<String> {
     let mut child = Command::new(program)
-        .arg(stage.theirs)
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -128,7 +181,7 @@ fn theirs(stage: &Stage, program: &Path, pictures: &[Picture]) -> Option<f64> {
     let names: Vec<String> = pictures.iter().map(|it| it.path.display().to_string()).collect();
     child.stdin.take()?.write_all(names.join("\n").as_bytes()).ok()?;
     let printed = child.wait_with_output().ok()?;
-    String::from_utf8(printed.stdout).ok()?.trim().parse().ok()
+    String::from_utf8(printed.stdout).ok().filter(|_| printed.status.success())
 }
 
 /// The C program, built into the folder for temporary files.

@@ -13,7 +13,7 @@ pub(crate) const BLOCK_BYTES: usize = 2 * BLOCK;
 /// A block, aligned so that an address tells the place in it.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(128))]
-struct Block([i16; BLOCK]);
+pub(crate) struct Block(pub(crate) [i16; BLOCK]);
 
 /// Where a block is written to, and the tables that it is read with: those of a `Codec`.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +68,8 @@ impl Blocks {
         }
     }
 
-    /// Makes room for `mcus` of a row, to be read with the codecs `of` the components.
-    pub(crate) fn begin(&mut self, layout: &Layout, mcus: usize, tables: &Tables, of: [usize; 3]) {
+    /// Makes room for `mcus` of a row; gives how many blocks that is.
+    pub(crate) fn make_room(&mut self, layout: &Layout, mcus: usize) -> usize {
         let mut n = 1;
         self.planes = [(0, 0, 0); 3];
         for (to, plane) in self.planes.iter_mut().zip(layout.planes()) {
@@ -81,6 +81,12 @@ impl Blocks {
         if self.blocks.len() < n + 1 {
             self.blocks.resize(n + 1, Block([0; BLOCK]));
         }
+        n + 1
+    }
+
+    /// Makes room for `mcus` of a row, to be read with the codecs `of` the components.
+    pub(crate) fn begin(&mut self, layout: &Layout, mcus: usize, tables: &Tables, of: [usize; 3]) {
+        self.make_room(layout, mcus);
         self.places.clear();
         let blocks = self.blocks.as_mut_ptr();
         for mcu in 0..mcus {
@@ -103,8 +109,13 @@ impl Blocks {
         Place { block: self.blocks.as_mut_ptr().cast(), tables: STOP.as_ptr() }
     }
 
-    /// The blocks of some MCUs of a row of a component, one behind the other, and a spare one.
-    fn row(&self, component: usize, row: usize, blocks: &Range<usize>) -> Range<usize> {
+    /// All blocks.
+    pub(crate) fn all(&mut self) -> &mut [Block] {
+        &mut self.blocks
+    }
+
+    /// Where, among all, some blocks of a row of a component lie, with a spare one behind them.
+    pub(crate) fn row(&self, component: usize, row: usize, blocks: &Range<usize>) -> Range<usize> {
         let (first, row_len, _) = self.planes[component];
         let first = first + row * row_len;
         first + blocks.start..first + blocks.end

@@ -4,11 +4,14 @@ use crate::Tier;
 use crate::blocks::Blocks;
 use crate::entropy::{self, Run, Scan, Tables};
 use crate::error::Error;
-use crate::header::{BLOCKS_MAX, Colour, Header, Parsed};
+use crate::header::{BLOCKS_MAX, Colour, Header, Kind, Parsed, Scans};
 use crate::index::Index;
-use crate::layout::{Layout, Plane, Region, Scale};
-use crate::picture::{Picture, Restarts};
+use crate::layout::{BLOCK, Layout, Plane, Region, Scale};
+use crate::making::Making;
+use crate::picture::Picture;
 use crate::pixels::Kernels;
+use crate::progressive::Progressive;
+use crate::restarts::Restarts;
 use crate::rows::Rows;
 use crate::source::{Room, Source};
 use crate::unstuff::{self, Unstuff};
@@ -94,7 +97,8 @@ impl Target<'_> {
 /// Decodes pictures, one after another, in room that is kept.
 ///
 /// The room grows with the width of the pictures, not with their height; it is at most about
-/// 16 MB, for 65 535 pixels. A thread keeps one decoder.
+/// 16 MB, for 65 535 pixels. For a progressive picture there are 30 kB for each of its scans, of which
+/// there may be 100. A thread keeps one decoder.
 pub struct Decoder {
     kernels: &'static Kernels,
     unstuff: Unstuff,
@@ -103,6 +107,7 @@ pub struct Decoder {
     room: Room,
     blocks: Blocks,
     planes: [Rows; 3],
+    progressive: Progressive,
     /// A row of pixels.
     row: Vec<u8>,
 }
@@ -136,6 +141,7 @@ impl Decoder {
             room: Room::new(),
             blocks: Blocks::new(),
             planes: Default::default(),
+            progressive: Progressive::new(tier, unstuff::of(tier)),
             row: Vec::new(),
         }
     }
@@ -195,6 +201,7 @@ impl Decoder {
         spacing: usize,
     ) -> Result<(Info, Index), Error> {
         let mut job = Job::new(bytes, request)?;
+        job.parsed.header.can_be_indexed()?;
         (job.is_read_whole, job.held) = (true, 0..job.layout.mcus.0);
         let len = job.row_bytes();
         to.check(len, job.region.height)?;
@@ -210,6 +217,7 @@ impl Decoder {
     /// See [`Error`].
     pub fn index(&mut self, bytes: &[u8], spacing: usize) -> Result<Index, Error> {
         let job = Job::of_code(bytes)?;
+        job.parsed.header.can_be_indexed()?;
         let index = Index::begin(bytes, &job.layout, spacing)?;
         let (_, index) = self.run(&job, Some(index), &mut |_, _| {})?;
         Ok(index.expect("an index that was begun is given back"))
@@ -229,11 +237,18 @@ impl Decoder {
         indexed: Option<Index>,
         sink: Sink<'_>,
     ) -> Result<(Info, Option<Index>), Error> {
-        let tables = self.tables.build(&job.parsed, job.factor_max())?;
-        self.blocks.begin(&job.layout, job.held.len(), &self.tables, tables);
         for (rows, plane) in self.planes.iter_mut().zip(job.layout.planes()) {
             rows.begin(plane, &job.columns);
         }
+        let mut making =
+            Making { job, kernels: self.kernels, planes: &mut self.planes, y: job.region.y };
+        let info = Info { header: job.parsed.header, region: job.region };
+        if let Some(scans) = &job.scans {
+            self.progressive.read_all(scans, &mut making, &mut self.blocks, sink)?;
+            return Ok((info, None));
+        }
+        let tables = self.tables.build(&job.parsed, job.factor_max())?;
+        self.blocks.begin(&job.layout, job.held.len(), &self.tables, tables);
         let mut components = [0; BLOCKS_MAX];
         let of = components.iter_mut().zip(job.layout.blocks());
         let n = of.map(|(to, (component, ..))| *to = component).count();
@@ -241,7 +256,7 @@ impl Decoder {
         let mut picture = Picture {
             job,
             run: self.run,
-            kernels: self.kernels,
+            making,
             scan: Scan {
                 source,
                 components: &components[..n],
@@ -251,13 +266,10 @@ impl Decoder {
                 tables: PhantomData,
             },
             blocks: &mut self.blocks,
-            planes: &mut self.planes,
             restarts: Restarts::new(job.parsed.header.restart_interval),
-            y: job.region.y,
             indexed,
         };
         picture.read_all(sink)?;
-        let info = Info { header: job.parsed.header, region: job.region };
         Ok((info, picture.indexed))
     }
 }
@@ -281,6 +293,8 @@ pub(crate) struct Job<'a> {
     /// Components that are needed.
     pub(crate) n_planes: usize,
     pub(crate) quantisers: [[u16; 64]; 3],
+    /// The scans of a progressive picture.
+    pub(crate) scans: Option<Scans<'a>>,
     /// Whether all code is read, whatever is needed.
     pub(crate) is_read_whole: bool,
 }
@@ -301,10 +315,19 @@ impl<'a> Job<'a> {
         region.check(layout.width, layout.height)?;
         let (columns, rows) = layout.window(&region);
         let mut quantisers = [[0; 64]; 3];
-        for (to, component) in quantisers.iter_mut().zip(&parsed.components[..layout.n_planes]) {
-            *to = *parsed.quantiser(component)?;
+        let mut scans = None;
+        if header.kind == Kind::Progressive {
+            let read = Scans::read(bytes, &parsed)?;
+            quantisers = read.quantisers;
+            scans = Some(read);
+        } else {
+            for (to, component) in quantisers.iter_mut().zip(&parsed.components[..layout.n_planes])
+            {
+                *to = *parsed.quantiser(component)?;
+            }
         }
         if let Some(index) = request.index {
+            header.can_be_indexed()?;
             index.check(bytes, &layout)?;
         }
         let held = match request.index {
@@ -326,6 +349,7 @@ impl<'a> Job<'a> {
             held,
             n_planes,
             quantisers,
+            scans,
             is_read_whole,
         })
     }
@@ -342,6 +366,16 @@ impl<'a> Job<'a> {
 
     fn row_bytes(&self) -> usize {
         self.region.width * self.channels.count()
+    }
+
+    /// The blocks of a component that are not padding, across and down.
+    pub(crate) fn blocks_of(&self, component: usize) -> (usize, usize) {
+        let header = &self.parsed.header;
+        let (h, v) = header.sampling[component];
+        let max = header.sampling_max();
+        let blocks =
+            |all: usize, own, max| (all * usize::from(own)).div_ceil(BLOCK * usize::from(max));
+        (blocks(header.width, h, max.0), blocks(header.height, v, max.1))
     }
 
     /// The blocks across, among those of the MCUs that are read, that are needed.

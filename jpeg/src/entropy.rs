@@ -23,7 +23,7 @@ const _: () = assert!(LOOKUPS as u32 * huffman::TAKEN_MAX <= 56);
 
 /// What a coefficient may be at most after it is multiplied. Encoders make about 1 024; beyond
 /// 8 191, what is calculated in 16 bits depends on the way.
-const DEQUANTISED_MAX: u32 = 8191;
+pub(crate) const DEQUANTISED_MAX: u32 = 8191;
 
 /// Huffman tables, each built once for all components that refer to it.
 pub(crate) struct Tables {

@@ -1,6 +1,9 @@
 //! What a JPEG says of itself before its first scan (ITU-T T.81, annex B).
 
+mod scans;
+
 use crate::error::{Error, irregular};
+pub(crate) use scans::{Head, Scans};
 
 /// What is known of a JPEG without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub enum Kind {
     Lossless,
     /// Of several resolutions.
     Hierarchical,
-    /// Sequential, Huffman, more than 8 bits a sample.
+    /// Huffman, sequential or progressive, and not 8 bits a sample.
     Deep,
 }
 
@@ -74,20 +77,30 @@ impl Header {
     /// [`Error::Unsupported`], which names what is not taken.
     pub fn supported(&self) -> Result<(), Error> {
         let why = match self.kind {
-            Kind::Baseline | Kind::Extended => match self.components {
-                1 | 3 if !self.single_scan => "its components are in several scans",
+            Kind::Baseline | Kind::Extended | Kind::Progressive => match self.components {
+                1 | 3 if !self.single_scan && self.kind != Kind::Progressive => {
+                    "its components are in several scans"
+                }
                 1 | 3 if !self.has_whole_ratios() => "the ratio of its sampling is not whole",
                 1 | 3 if self.blocks() > BLOCKS_MAX => "its units have more than 10 blocks",
                 1 | 3 => return Ok(()),
                 _ => "it has neither one component nor three",
             },
-            Kind::Progressive => "it is progressive",
             Kind::Arithmetic => "its code is arithmetic",
             Kind::Lossless => "it is coded without loss",
             Kind::Hierarchical => "it is hierarchical",
-            Kind::Deep => "its samples have more than 8 bits",
+            Kind::Deep => "its samples have not 8 bits",
         };
         Err(Error::Unsupported(why))
+    }
+
+    /// Whether an [`crate::Index`] can lead into its code: the blocks of progressive files lie in many
+    /// places.
+    pub(crate) fn can_be_indexed(&self) -> Result<(), Error> {
+        match self.kind {
+            Kind::Progressive => Err(Error::Unsupported("a progressive file has no index")),
+            _ => Ok(()),
+        }
     }
 
     /// The greatest sampling factors of its components.
@@ -114,9 +127,13 @@ pub(crate) const BLOCKS_MAX: usize = 10;
 pub(crate) struct Parsed<'a> {
     pub(crate) header: Header,
     pub(crate) components: [Component; 4],
-    quantisers: [Option<[u16; 64]>; 4],
+    quantisers: Quantisers,
     huffman: [[Option<Codes<'a>>; 4]; 2],
-    /// Where the code of the first scan begins.
+    /// Whether there are conditions of arithmetic coders.
+    has_conditions: bool,
+    /// What the first scan says.
+    scan_body: &'a [u8],
+    /// Where its code begins.
     pub(crate) scan_at: usize,
 }
 
@@ -158,11 +175,7 @@ impl<'a> Parsed<'a> {
 
     /// The quantiser of a component, in zig-zag order.
     pub(crate) fn quantiser(&self, component: &Component) -> Result<&[u16; 64], Error> {
-        match &self.quantisers[component.quantiser] {
-            Some(table) if table.contains(&0) => irregular("a quantisation table has a zero"),
-            Some(table) => Ok(table),
-            None => irregular("a quantisation table is missing"),
-        }
+        quantiser(&self.quantisers, component)
     }
 
     /// The codes for the DC coefficients of a component.
@@ -176,15 +189,27 @@ impl<'a> Parsed<'a> {
     }
 }
 
+type Quantisers = [Option<[u16; 64]>; 4];
+
+fn quantiser<'a>(all: &'a Quantisers, of: &Component) -> Result<&'a [u16; 64], Error> {
+    match &all[of.quantiser] {
+        Some(table) if table.contains(&0) => irregular("a quantisation table has a zero"),
+        Some(table) => Ok(table),
+        None => irregular("a quantisation table is missing"),
+    }
+}
+
 #[derive(Default)]
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     frame: Option<Frame>,
-    quantisers: [Option<[u16; 64]>; 4],
+    quantisers: Quantisers,
     huffman: [[Option<Codes<'a>>; 4]; 2],
     restart_interval: usize,
     has_jfif: bool,
+    /// Whether there are conditions of arithmetic coders.
+    has_conditions: bool,
     adobe_transform: Option<u8>,
 }
 
@@ -197,7 +222,7 @@ struct Frame {
     sampling: [(u8, u8); 4],
 }
 
-const CUT: Error = Error::Irregular("it ends before its first scan");
+const CUT: Error = Error::Irregular("it is cut off");
 
 impl<'a> Reader<'a> {
     /// The next marker. Fill bytes before it are passed over, others are not.
@@ -241,8 +266,12 @@ impl<'a> Reader<'a> {
                 }
                 Ok(())
             }
-            // Conditions of arithmetic coders, applications' own, comments.
-            0xCC | 0xE1..=0xEF | 0xFE => Ok(()),
+            0xCC => {
+                self.has_conditions = true;
+                Ok(())
+            }
+            // Applications' own, comments.
+            0xE1..=0xEF | 0xFE => Ok(()),
             _ => irregular("a marker stands where none can be"),
         }
     }
@@ -313,24 +342,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn finish(self, body: &[u8]) -> Result<Parsed<'a>, Error> {
+    fn finish(self, body: &'a [u8]) -> Result<Parsed<'a>, Error> {
         let Some(mut frame) = self.frame else {
             return irregular("a scan comes before the frame");
         };
-        let Some((&n, rest)) = body.split_first() else {
-            return irregular("its scan has no components");
-        };
-        let n = usize::from(n);
-        if !(1..=4).contains(&n) || rest.len() != 2 * n + 3 {
-            return irregular("its scan is not well formed");
-        }
-        let (selectors, spectrum) = rest.split_at(2 * n);
+        let (selectors, spectrum) = scan_parts(body)?;
+        let n = selectors.len() / 2;
         let sequential = matches!(frame.kind, Kind::Baseline | Kind::Extended);
         if sequential && spectrum != [0, 63, 0] {
             return irregular("its scan is not a sequential one");
         }
         let single_scan = n == frame.n_components;
-        if single_scan {
+        if single_scan && frame.kind != Kind::Progressive {
             select(&mut frame.components, selectors)?;
         }
         let header = Header {
@@ -349,9 +372,23 @@ impl<'a> Reader<'a> {
             components: frame.components,
             quantisers: self.quantisers,
             huffman: self.huffman,
+            has_conditions: self.has_conditions,
+            scan_body: body,
             scan_at: self.at,
         })
     }
+}
+
+/// What a scan says: for each component, itself and its tables; and which of its coefficients.
+fn scan_parts(body: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let Some((&n, rest)) = body.split_first() else {
+        return irregular("its scan has no components");
+    };
+    let n = usize::from(n);
+    if !(1..=4).contains(&n) || rest.len() != 2 * n + 3 {
+        return irregular("its scan is not well formed");
+    }
+    Ok(rest.split_at(2 * n))
 }
 
 /// Gives each component the tables that the scan selects; their order is the frame's.
@@ -371,8 +408,8 @@ fn kind(marker: u8, precision: u8) -> Kind {
         0xC9 | 0xCA => Kind::Arithmetic,
         0xC3 | 0xCB => Kind::Lossless,
         0xC5..=0xC7 | 0xCD..=0xCF => Kind::Hierarchical,
-        0xC2 => Kind::Progressive,
         _ if precision != 8 => Kind::Deep,
+        0xC2 => Kind::Progressive,
         0xC0 => Kind::Baseline,
         _ => Kind::Extended,
     }

@@ -24,7 +24,7 @@ const LANES: u64 = 5;
 
 /// All codes of a table, to be found one at a time.
 #[derive(Clone)]
-struct Canon {
+pub(crate) struct Canon {
     /// For each length, the least 16 bits that begin with a longer code.
     limits: [u32; 18],
     /// For each length, what is added to a code to find its symbol.
@@ -33,9 +33,9 @@ struct Canon {
 }
 
 impl Canon {
-    const EMPTY: Self = Self { limits: [0; 18], offsets: [0; 18], symbols: [0; 256] };
+    pub(crate) const EMPTY: Self = Self { limits: [0; 18], offsets: [0; 18], symbols: [0; 256] };
 
-    fn build(&mut self, codes: Codes<'_>) -> Result<(), Error> {
+    pub(crate) fn build(&mut self, codes: Codes<'_>) -> Result<(), Error> {
         let (mut code, mut n) = (0_u32, 0_u32);
         for (len, &count) in (1_u32..).zip(codes.counts) {
             let at = len as usize;
@@ -57,7 +57,7 @@ impl Canon {
     /// at least `least` bits.
     #[cold]
     #[inline(never)]
-    fn find(&self, bits: u64, least: u32) -> Option<(u32, u8)> {
+    pub(crate) fn find(&self, bits: u64, least: u32) -> Option<(u32, u8)> {
         let bits = (bits >> 48) as u32;
         let len = (least..=16).find(|&it| bits < self.limits[it as usize])?;
         let at = (bits >> (16 - len)) as i32 + self.offsets[len as usize];
@@ -296,22 +296,22 @@ impl Codec {
 
 /// A code of a Huffman table.
 #[derive(Debug, Clone, Copy)]
-struct Code {
+pub(crate) struct Code {
     bits: u32,
-    len: u32,
-    symbol: u8,
+    pub(crate) len: u32,
+    pub(crate) symbol: u8,
 }
 
 impl Code {
     /// The look-ups that begin with it.
-    fn range(self, bits: u32) -> Range<usize> {
+    pub(crate) fn range(self, bits: u32) -> Range<usize> {
         let rest = bits - self.len;
         (self.bits << rest) as usize..((self.bits + 1) << rest) as usize
     }
 }
 
 /// The codes of at most `len_max` bits, in their order (C.2). The table was found good.
-fn each_code(codes: Codes<'_>, len_max: u32) -> impl Iterator<Item = Code> + '_ {
+pub(crate) fn each_code(codes: Codes<'_>, len_max: u32) -> impl Iterator<Item = Code> + '_ {
     let lens = (1..=len_max).zip(codes.counts);
     let lens = lens.flat_map(|(len, &count)| std::iter::repeat_n(len, usize::from(count)));
     let (mut code, mut last) = (0_u32, 0);

@@ -1,8 +1,9 @@
-//! A decoder of sequential JPEGs, to the bit as libjpeg-turbo's.
+//! A decoder of JPEGs, to the bit as libjpeg-turbo's.
 //!
-//! It takes baseline and extended sequential files of 8 bits with Huffman code, one scan, one
-//! or three components, any sampling of whole ratios, with restart markers or without; and of
-//! these only what is entirely in order. Whatever else there is, it refuses by name
+//! It takes baseline and extended sequential files of one scan, and progressive ones of up to 100
+//! which together give all coefficients: of 8 bits with Huffman code, one or three components, any
+//! sampling of whole ratios, with restart markers or without; and of these only what is entirely
+//! in order. Whatever else there is, it refuses by name
 //! ([`Error::Unsupported`], [`Error::Irregular`]), for another decoder to judge. What it gives
 //! equals libjpeg-turbo's slow integer transform and "fancy" upsampling, for all of a picture
 //! and for any part of it; it reads no further than the part needs, and holds a few rows.
@@ -30,8 +31,11 @@ mod header;
 mod huffman;
 mod index;
 mod layout;
+mod making;
 mod picture;
 mod pixels;
+mod progressive;
+mod restarts;
 mod rows;
 mod source;
 mod tier;

@@ -14,6 +14,8 @@ const BESIDE: usize = 64;
 const MCU_BYTES_MAX: usize = crate::header::BLOCKS_MAX * BLOCK_BYTES_MAX + BESIDE;
 /// Bytes of the file that are copied at once.
 const PIECE: usize = 16 << 10;
+/// The same where the scans of a file are read side by side.
+const SMALL_PIECE: usize = 4 << 10;
 /// Bytes that are read without a look at where the room ends.
 pub(crate) const AHEAD: usize = 32;
 /// Bytes already read that are kept, so that a reader can go back within a symbol.
@@ -65,6 +67,8 @@ pub(crate) struct Source<'a> {
     /// A place in the file, and where it is in the room.
     known: (usize, usize),
     ended: bool,
+    /// Whether the first bit of a byte of the room is its lowest one.
+    is_turned: bool,
     pub(crate) cursor: Cursor,
 }
 
@@ -86,8 +90,20 @@ impl<'a> Source<'a> {
             filled: 0,
             known: (0, 0),
             ended: false,
+            is_turned: false,
             cursor: Cursor::default(),
         }
+    }
+
+    /// Turns the bits of each byte around, for a reader to whom the first bit is the lowest one.
+    pub(crate) fn turned(self) -> Self {
+        Self { is_turned: true, ..self }
+    }
+
+    /// Begins to read the code of a scan that is one of many, of each of which a little is held.
+    pub(crate) fn begin(&mut self, at: usize) -> Result<(), Error> {
+        self.piece_len = SMALL_PIECE;
+        self.seek(at, 0)
     }
 
     /// Expects to read `bytes` of the file from the next [`Self::seek`] on.
@@ -121,6 +137,15 @@ impl<'a> Source<'a> {
         if self.ended { self.filled + size_of::<u64>() } else { self.filled.saturating_sub(AHEAD) }
     }
 
+    /// Where in the room the cursor may stand at most for a block to be read; beyond, as for
+    /// [`Self::safe`].
+    pub(crate) fn safe_for_block(&self) -> usize {
+        match self.ended {
+            true => self.filled + size_of::<u64>(),
+            false => self.filled.saturating_sub(BLOCK_BYTES_MAX + BESIDE),
+        }
+    }
+
     /// Whether all that was read is code.
     pub(crate) fn check_end(&self) -> Result<(), Error> {
         match self.ended && self.cursor.position() > 8 * self.filled {
@@ -144,6 +169,10 @@ impl<'a> Source<'a> {
 
         let piece = &self.bytes[self.next..self.bytes.len().min(self.next + self.piece_len)];
         let copied = (self.unstuff)(piece, &mut self.room[self.filled..]);
+        if self.is_turned {
+            let copied = &mut self.room[self.filled..][..copied.written];
+            copied.iter_mut().for_each(|it| *it = it.reverse_bits());
+        }
         self.next += copied.read;
         self.filled += copied.written;
         self.ended = copied.ended || self.next + 1 >= self.bytes.len();

@@ -2,8 +2,8 @@
 #![expect(clippy::print_stdout, reason = "what was taken is told")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use jpeg::{Channels, Decoder, Error, Header, Index, Region, Request, Scale, Target, Tier};
-use libjpeg_turbo_rs::{Encoder, PixelFormat, ScalingFactor, Subsampling};
+use jpeg::{Channels, Decoder, Error, Header, Index, Kind, Region, Request, Scale, Target, Tier};
+use libjpeg_turbo_rs::{Encoder, PixelFormat, ScalingFactor, ScanScript, Subsampling};
 use std::path::{Path, PathBuf};
 
 /// What another decoder makes of all of a picture.
@@ -95,15 +95,20 @@ fn check(name: &str, bytes: &[u8], n_regions: usize, draw: &mut Draw) -> bool {
                     assert!(is_same, "{name} {tier:?} {channels:?} {scale:?}");
                 }
             }
-            let index = decoder.index(bytes, draw.below(12) + 1).unwrap();
-            let kept = index.to_bytes(7);
-            assert_eq!(Index::from_bytes(&kept, 7).as_ref(), Ok(&index));
+            let index = decoder.index(bytes, draw.below(12) + 1);
+            if header.kind == Kind::Progressive {
+                assert!(matches!(index, Err(Error::Unsupported(_))), "{name}: {index:?}");
+            } else {
+                let index = index.as_ref().unwrap();
+                assert_eq!(Index::from_bytes(&index.to_bytes(7), 7).as_ref(), Ok(index));
+            }
             for _ in 0..n_regions {
                 let size = size_at(scale, &header);
                 let region = draw.region(size);
                 request.region = Some(region);
                 let part = part(&whole, size.0, &region, channels.count());
-                for index in [None, Some(&index)] {
+                let indices = std::iter::once(None).chain(index.as_ref().ok().map(Some));
+                for index in indices {
                     request.index = index;
                     let result = decoded(&mut decoder, bytes, &request, &header);
                     let how = index.is_some();
@@ -160,6 +165,134 @@ fn small_pictures_of_all_forms() {
         taken += usize::from(check(&name, &bytes, 4, &mut draw));
     }
     assert!(taken > 500, "{taken}");
+}
+
+/// Scans that give all coefficients of so many components: their bands, and the bits that are left
+/// for later, are drawn, and so is the order, as far as it is free.
+fn script(n_components: u8, draw: &mut Draw) -> Vec<ScanScript> {
+    let scan = |components: &[u8], (ss, se): (u8, u8), ah: u8, al: u8| ScanScript {
+        components: components.to_vec(),
+        ss,
+        se,
+        ah,
+        al,
+    };
+    let all: Vec<u8> = (0..n_components).collect();
+    let groups: Vec<&[u8]> = match draw.below(2) {
+        0 => vec![&all],
+        _ => all.chunks(1).collect(),
+    };
+    let means_shift = draw.below(3) as u8;
+    let mut scans: Vec<_> = groups.iter().map(|it| scan(it, (0, 0), 0, means_shift)).collect();
+    // What comes behind: scans of each chain are in order.
+    let mut chains: Vec<Vec<ScanScript>> = groups
+        .iter()
+        .map(|it| (0..means_shift).map(|al| scan(it, (0, 0), al + 1, al)).collect())
+        .collect();
+    for &component in &all {
+        let (mut first, n_bands) = (1, [1, 1, 2, 3, 9][draw.below(5)]);
+        for band in 0..n_bands {
+            let left = n_bands - 1 - band;
+            let last = if left == 0 { 63 } else { first + draw.below(6) };
+            let (span, shift) = ((first as u8, last as u8), draw.below(4) as u8);
+            let mut chain: Vec<_> =
+                (0..shift).map(|al| scan(&[component], span, al + 1, al)).collect();
+            chain.push(scan(&[component], span, 0, shift));
+            chains.push(chain);
+            first = last + 1;
+        }
+    }
+    chains.retain(|it| !it.is_empty());
+    while !chains.is_empty() {
+        let chain = draw.below(chains.len());
+        scans.extend(chains[chain].pop());
+        chains.retain(|it| !it.is_empty());
+    }
+    scans
+}
+
+/// A progressive picture of at most `side_max` pixels a side.
+fn progressive(side_max: usize, draw: &mut Draw) -> (String, Vec<u8>) {
+    let (width, height) = (draw.below(side_max) + 1, draw.below(side_max) + 1);
+    let pixels = pixels(width, height, draw);
+    let sampling = SAMPLINGS[draw.below(SAMPLINGS.len())];
+    let is_gray = draw.below(8) == 0;
+    let mut encoder = Encoder::new(&pixels, width, height, PixelFormat::Rgb)
+        .quality(draw.below(100) as u8 + 1)
+        .subsampling(sampling)
+        .grayscale_from_color(is_gray)
+        .progressive(true);
+    let script = script(if is_gray { 1 } else { 3 }, draw);
+    let name = format!("{width}x{height} {sampling:?} {script:?}");
+    if draw.below(4) > 0 {
+        encoder = encoder.scan_script(script);
+    }
+    if draw.below(3) == 0 {
+        encoder = encoder.restart_blocks(draw.below(9) as u16 + 1);
+    }
+    (name, encoder.encode().unwrap())
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes too long")]
+fn progressive_pictures_of_all_forms() {
+    let mut draw = Draw(7);
+    let mut taken = 0;
+    for round in 0..500 {
+        let (name, bytes) = progressive(70, &mut draw);
+        taken += usize::from(check(&format!("{round}: {name}"), &bytes, 3, &mut draw));
+    }
+    println!("{taken} taken");
+    assert!(taken > 480, "{taken}");
+}
+
+#[test]
+fn a_small_progressive_picture_and_its_parts() {
+    let mut draw = Draw(9);
+    let pixels = pixels(21, 18, &mut draw);
+    let encoder = Encoder::new(&pixels, 21, 18, PixelFormat::Rgb).subsampling(Subsampling::S420);
+    let bytes = encoder.progressive(true).restart_blocks(2).encode().unwrap();
+    assert!(check("progressive", &bytes, 1, &mut draw));
+}
+
+/// Small files, and what libjpeg-turbo itself makes of them: see `goldens/make.c`.
+#[test]
+#[cfg_attr(miri, ignore = "takes too long")]
+fn progressive_pictures_of_libjpeg_turbo() {
+    let table = include_str!("goldens/progressive.tsv");
+    let digits = |it: &[u8]| u8::from_str_radix(std::str::from_utf8(it).unwrap(), 16).unwrap();
+    for (i, line) in table.lines().filter(|it| !it.starts_with('#')).enumerate() {
+        let (file, hashes) = line.split_once('\t').unwrap();
+        let bytes: Vec<u8> = file.as_bytes().chunks(2).map(digits).collect();
+        let header = Header::read(&bytes).unwrap();
+        for (scale, hash) in Scale::ALL.into_iter().zip(hashes.split('\t')) {
+            for tier in Tier::available() {
+                let request = Request { scale, ..Request::default() };
+                let pixels =
+                    decoded(&mut Decoder::with_tier(tier), &bytes, &request, &header).unwrap();
+                let found = pixels.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, it| {
+                    (hash ^ u64::from(*it)).wrapping_mul(0x100_0000_01B3)
+                });
+                assert_eq!(format!("{found:016x}"), hash, "file {i}, {tier:?} {scale:?}");
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes too long")]
+fn a_progressive_picture_that_is_cut_off_is_refused() {
+    let mut draw = Draw(8);
+    let mut decoder = Decoder::new();
+    for _ in 0..6 {
+        let (name, bytes) = progressive(40, &mut draw);
+        let header = Header::read(&bytes).unwrap();
+        assert!(decoded(&mut decoder, &bytes, &Request::default(), &header).is_ok(), "{name}");
+        for len in 0..bytes.len() {
+            let result = decoded(&mut decoder, &bytes[..len], &Request::default(), &header);
+            assert!(matches!(result, Err(Error::Irregular(_))), "{name}: {len} bytes");
+        }
+    }
 }
 
 #[test]
@@ -303,7 +436,7 @@ fn damaged_files_are_refused_or_are_what_another_decoder_makes_of_them() {
     let rounds = match std::env::var_os("SLOW_TESTS") {
         // Each takes it seconds.
         _ if cfg!(miri) => 5,
-        Some(_) => 50_000,
+        Some(_) => 100_000,
         None => 2000,
     };
     let mut draw = Draw(5);
@@ -311,7 +444,9 @@ fn damaged_files_are_refused_or_are_what_another_decoder_makes_of_them() {
     let mut decoders: Vec<Decoder> = Tier::available().map(Decoder::with_tier).collect();
     let mut whole = Vec::new();
     for round in 0..rounds {
-        if round % 50 == 0 {
+        if round % 100 == 50 {
+            whole = progressive(50, &mut draw).1;
+        } else if round % 100 == 0 {
             let (width, height) = (draw.below(60) + 1, draw.below(60) + 1);
             let pixels = pixels(width, height, &mut draw);
             let mut encoder = Encoder::new(&pixels, width, height, PixelFormat::Rgb)

@@ -22,6 +22,7 @@ fn own() -> Vec<Vec<u8>> {
             .quality(draw.below(100) as u8 + 1)
             .optimize_huffman(i.is_multiple_of(3))
             .grayscale_from_color(i.is_multiple_of(5))
+            .progressive(i % 4 > 1)
             .restart_blocks(if i.is_multiple_of(2) { 0 } else { draw.below(9) as u16 + 1 });
         encoder.encode().unwrap()
     };

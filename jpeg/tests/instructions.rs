@@ -5,13 +5,16 @@ use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 use std::path::Path;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/instructions.txt");
-const KERNELS: [&str; 6] = [
+const KERNELS: [&str; 9] = [
     "jpeg::entropy::run_bmi2",
     "jpeg::huffman::fill_avx2",
     "jpeg::unstuff::x86::avx2",
     "jpeg::pixels::tiers::avx2::idct",
     "jpeg::pixels::tiers::avx2::h2v2",
     "jpeg::pixels::tiers::avx2::ycc_to_rgb",
+    "jpeg::progressive::avx2::first",
+    "jpeg::progressive::avx2::first_means",
+    "jpeg::progressive::avx2::refine",
 ];
 
 #[test]
@@ -19,18 +22,21 @@ fn kernels_take_as_many_instructions_as_before() {
     counting::compare(Path::new(FILE), "work", &KERNELS);
 }
 
-/// Decodes pictures of our own, of the two samplings that are common.
+/// Decodes pictures of our own, of the two samplings that are common, baseline and progressive.
 #[test]
 #[ignore = "it is run by the other"]
 fn work() {
     let mut decoder = Decoder::new();
-    for (sampling, seed) in [(Subsampling::S420, 1), (Subsampling::S444, 2)] {
+    for (sampling, seed, is_progressive) in
+        [(Subsampling::S420, 1, false), (Subsampling::S444, 2, false), (Subsampling::S420, 1, true)]
+    {
         let (width, height) = (500, 375);
         let pixels = pixels(width, height, seed);
         let bytes = Encoder::new(&pixels, width, height, PixelFormat::Rgb)
             .subsampling(sampling)
             .quality(92)
             .optimize_huffman(true)
+            .progressive(is_progressive)
             .encode()
             .unwrap();
         let header = Header::read(&bytes).unwrap();

@@ -1,6 +1,7 @@
 /* libjpeg-turbo on the files whose names come in on standard input, one core, all in memory:
  * `code`: their coefficients; `rgb`: their pixels. Prints microseconds an image, the least of some
- * passes. Built by `benches` with the C compiler and the libjpeg that are here. */
+ * passes. `progressive FOLDER` writes them to the folder as progressive files, with the coefficients that they
+ * have. Built by `benches` with the C compiler and the libjpeg that are here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,31 @@ static double now(void)
     struct timespec it;
     clock_gettime(CLOCK_MONOTONIC, &it);
     return it.tv_sec * 1e6 + it.tv_nsec * 1e-3;
+}
+
+static int write_progressive(unsigned char *bytes, size_t len, const char *name)
+{
+    struct jpeg_decompress_struct from;
+    struct jpeg_compress_struct to;
+    struct jpeg_error_mgr errors;
+    FILE *file = fopen(name, "wb");
+    if (!file)
+        return 1;
+    from.err = to.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&from);
+    jpeg_create_compress(&to);
+    jpeg_mem_src(&from, bytes, len);
+    jpeg_stdio_dest(&to, file);
+    jpeg_read_header(&from, TRUE);
+    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&from);
+    jpeg_copy_critical_parameters(&from, &to);
+    jpeg_simple_progression(&to);
+    jpeg_write_coefficients(&to, coefficients);
+    jpeg_finish_compress(&to);
+    jpeg_finish_decompress(&from);
+    jpeg_destroy_compress(&to);
+    jpeg_destroy_decompress(&from);
+    return fclose(file);
 }
 
 int main(int argc, char **argv)
@@ -38,6 +64,14 @@ int main(int argc, char **argv)
             return 1;
         fclose(file);
         n++;
+    }
+    if (argc > 2 && !strcmp(argv[1], "progressive")) {
+        for (size_t i = 0; i < n; i++) {
+            snprintf(name, sizeof name, "%s/%06zu.jpg", argv[2], i);
+            if (write_progressive(bytes[i], lens[i], name))
+                return 1;
+        }
+        return 0;
     }
     for (int pass = 0; pass < PASSES; pass++) {
         double begun = now();

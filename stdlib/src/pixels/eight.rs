@@ -30,12 +30,8 @@ pub(crate) struct Weights {
 impl Weights {
     /// Rounds the weights of `taps`, on a line of `from` pixels.
     pub(crate) fn round(&mut self, taps: &Taps, from: usize) {
-        let fixed = |it: &f64| {
-            let half = if *it < 0.0 { -0.5 } else { 0.5 };
-            (half + it * f64::from(1 << BITS)) as i32
-        };
-        self.weights.clear();
-        self.weights.extend(taps.weights.iter().map(fixed));
+        self.weights.resize(taps.weights.len(), 0);
+        round_all(&taps.weights, &mut self.weights);
         self.windows.clone_from(&taps.windows);
         self.most = taps.most;
         self.pairs = taps.most == 2 && from >= 2;
@@ -74,6 +70,19 @@ impl Weights {
             // Windows move on, so that the last ones needed are this one's.
             *start = needed.len() as u32 - (needed[needed.len() - 1] + 1 - *start);
         }
+    }
+}
+
+tiers! {
+    /// Weights as they are summed up: with [`BITS`] fractional bits, rounded.
+    fn round_all(from: &[f64], to: &mut [i32]) = round_all_body
+}
+
+#[inline(always)]
+fn round_all_body(from: &[f64], to: &mut [i32]) {
+    for (from, to) in from.iter().zip(to) {
+        let half = if *from < 0.0 { -0.5 } else { 0.5 };
+        *to = (half + from * f64::from(1 << BITS)) as i32;
     }
 }
 

@@ -21,6 +21,8 @@ const SUMS: usize = 16;
 const WORDS: usize = 32;
 /// Weights from here on have more than three digits.
 const WEIGHT_MAX: u32 = 0x7F_8000;
+/// One in each byte.
+const ALL: u32 = 0x0101_0101;
 /// The even bytes of a register: the lower half of each word.
 const LOWER: u64 = 0x5555_5555_5555_5555;
 
@@ -134,24 +136,24 @@ impl Room {
             let (start, window) = columns.window(pixel);
             let window = window.get(4 * i..).unwrap_or_default();
             let window = &window[..window.len().min(4)];
-            let digits = digits(window);
-            let place = (start + 4 * i) * channels;
-            while lane < SUMS && channel < channels {
-                for (lanes, digits) in four.digits.iter_mut().zip(digits) {
-                    lanes.set(lane, digits);
-                }
-                if !window.is_empty() {
-                    let places = [0, 1, 2, 3].map(|it: usize| {
-                        let place = place + channel + it.min(window.len() - 1) * channels;
-                        place.wrapping_sub(four.at)
-                    });
-                    if places.iter().any(|it| *it >= BYTES) {
-                        return false;
-                    }
-                    four.index.set(lane, places.map(|it| it as u8));
-                }
-                (lane, channel) = (lane + 1, channel + 1);
+            let lanes = lane..(lane + channels - channel).min(SUMS);
+            for (into, digits) in four.digits.iter_mut().zip(digits(window)) {
+                lanes.clone().for_each(|lane| into.set(lane, digits));
             }
+            if let Some(more) = window.len().checked_sub(1) {
+                let place = ((start + 4 * i) * channels + channel).wrapping_sub(four.at);
+                let end = place.wrapping_add(more * channels + lanes.len());
+                if place >= BYTES || end > BYTES {
+                    return false;
+                }
+                // The channels of a pixel lie side by side, and so are all numbers one higher.
+                let steps = [0, 1, 2, 3].map(|it: usize| (it.min(more) * channels) as u8);
+                let first = u32::from_le_bytes(steps) + ALL * place as u32;
+                for (lane, channel) in lanes.clone().zip(0..) {
+                    four.index.set(lane, (first + ALL * channel).to_le_bytes());
+                }
+            }
+            lane = lanes.end;
             (pixel, channel) = (pixel + 1, 0);
         }
         true

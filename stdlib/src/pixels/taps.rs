@@ -1,5 +1,6 @@
 //! Which pixels of a line a resized pixel is made of, and what each weighs.
 
+use super::tiers;
 use std::ops::Range;
 
 /// How the pixels are found for one axis.
@@ -40,6 +41,7 @@ pub(crate) enum Edge {
 
 impl Kernel {
     /// Half its width, in pixels.
+    #[inline(always)]
     fn support(self) -> f64 {
         match self {
             Self::Box => 0.5,
@@ -48,6 +50,7 @@ impl Kernel {
         }
     }
 
+    #[inline(always)]
     fn at(self, x: f64) -> f64 {
         let far = x.abs();
         match self {
@@ -84,6 +87,11 @@ impl Taps {
         self.windows.clear();
         self.weights.clear();
         self.weights.resize(self.most * to, 0.0);
+        if let Rule::Widened(Kernel::Triangle) = rule
+            && self.most <= LANES
+        {
+            return triangles(self, from, scale);
+        }
 
         for (x, weights) in self.weights.chunks_exact_mut(self.most).enumerate() {
             let line = Line { from, scale, x: x as f64 };
@@ -122,6 +130,45 @@ impl Taps {
     }
 }
 
+/// Weights of a window that are found at a time.
+const LANES: usize = 8;
+
+tiers! {
+    /// As [`Line::widened`] for each pixel, triangles of at most [`LANES`] weights.
+    fn triangles(taps: &mut Taps, from: usize, scale: f64) = triangles_body
+}
+
+#[inline(always)]
+fn triangles_body(taps: &mut Taps, from: usize, scale: f64) {
+    for (x, weights) in taps.weights.chunks_exact_mut(taps.most).enumerate() {
+        let line = Line { from, scale, x: x as f64 };
+        let Widened { center, narrow, start, len } = line.span(Kernel::Triangle);
+        let first = start as f64;
+        let mut lanes = [0.0; LANES];
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            let weight = Kernel::Triangle.at((first + i as f64 - center + 0.5) * narrow);
+            *lane = if i < len { weight } else { 0.0 };
+        }
+        // One after the other, as they are for any window: the zeros behind it change nothing.
+        let sum: f64 = lanes.iter().fold(0.0, |sum, it| sum + it);
+        if sum != 0.0 {
+            lanes.iter_mut().for_each(|it| *it /= sum);
+        }
+        weights.copy_from_slice(&lanes[..weights.len()]);
+        taps.windows.push((start as u32, len as u32));
+    }
+}
+
+/// Where a widened kernel lies.
+struct Widened {
+    center: f64,
+    /// What distances are multiplied by.
+    narrow: f64,
+    /// The first pixel, and how many.
+    start: usize,
+    len: usize,
+}
+
 /// One pixel of a line: `x`, out of `from` pixels, `scale` of them for each.
 struct Line {
     from: usize,
@@ -131,14 +178,19 @@ struct Line {
 
 impl Line {
     /// As Pillow's `precompute_coeffs`: rounding of the window's ends included.
-    fn widened(&self, kernel: Kernel, weights: &mut [f64]) -> (u32, u32) {
+    #[inline(always)]
+    fn span(&self, kernel: Kernel) -> Widened {
         let wide = self.scale.max(1.0);
         let (support, narrow) = (kernel.support() * wide, 1.0 / wide);
         let center = (self.x + 0.5) * self.scale;
         let start = ((center - support + 0.5) as i64).max(0) as usize;
         let end = ((center + support + 0.5) as usize).min(self.from);
+        Widened { center, narrow, start, len: end - start }
+    }
 
-        let window = &mut weights[..end - start];
+    fn widened(&self, kernel: Kernel, weights: &mut [f64]) -> (u32, u32) {
+        let Widened { center, narrow, start, len } = self.span(kernel);
+        let window = &mut weights[..len];
         let mut sum = 0.0;
         for (i, weight) in window.iter_mut().enumerate() {
             *weight = kernel.at(((i + start) as f64 - center + 0.5) * narrow);
@@ -229,6 +281,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn few_weights_at_once_are_those_one_by_one() {
+        let mut taps = Taps::default();
+        for (from, to) in
+            [(1, 1), (1, 9), (2, 3), (9, 3), (36, 12), (12, 37), (500, 224), (671, 225)]
+        {
+            taps.fill(Rule::Widened(Kernel::Triangle), from, to);
+            assert!(taps.most <= LANES, "they are few");
+            for x in 0..to {
+                let line = Line { from, scale: from as f64 / to as f64, x: x as f64 };
+                let mut weights = vec![0.0; taps.most];
+                let window = line.widened(Kernel::Triangle, &mut weights);
+                let found = &taps.weights[x * taps.most..][..taps.most];
+                assert_eq!((taps.windows[x], found), (window, &weights[..]), "{from} -> {to}, {x}");
+            }
+        }
+    }
+
+    #[test]
     fn windows_lie_within_the_line_and_weigh_one() {
         let rules = [
             Rule::Widened(Kernel::Box),
@@ -243,7 +313,7 @@ mod tests {
         let mut taps = Taps::default();
         for rule in rules {
             for (from, to) in
-                [(1, 1), (1, 9), (2, 3), (3, 2), (9, 1), (37, 12), (12, 37), (500, 224)]
+                [(1, 1), (1, 9), (2, 3), (3, 2), (9, 1), (36, 12), (12, 37), (500, 224)]
             {
                 taps.fill(rule, from, to);
                 for x in 0..to {

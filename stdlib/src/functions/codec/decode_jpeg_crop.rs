@@ -11,8 +11,8 @@ function! {
     ///
     /// The part begins at row `y` and column `x`. The result is bit-identical to
     /// `decode_jpeg(bytes) |> crop(y, x, height, width)`, but faster: rows below the part are not read, and no
-    /// pixels are computed for the rows above it and the columns beside it. Only files with a single scan (most
-    /// are) are faster; others are decoded completely.
+    /// pixels are computed for the rows above it and the columns beside it. This is so for baseline files with a
+    /// single scan (most are) and for progressive ones; others are decoded completely.
     ///
     /// Fails with `crop-outside` if the part does not fit into the image, and otherwise as `decode_jpeg` does,
     /// except that damage below the part is not detected.

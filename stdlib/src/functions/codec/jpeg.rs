@@ -98,7 +98,7 @@ pub(super) fn decode_draft(bytes: &[u8], least: Size, out: &mut Out<'_>) -> Resu
     let suffices = |it: &Scale| it.of(height) >= least.height && it.of(width) >= least.width;
     let scale = Scale::ALL.into_iter().rev().find(suffices).unwrap_or_default();
     let coded = Coded { bytes, header };
-    if scale != Scale::Full && header.single_scan {
+    if scale != Scale::Full && header.is_ours {
         let (height, width) = (scale.of(height), scale.of(width));
         let request = ::jpeg::Request { scale, ..request(None, 3) };
         // Where it is refused, the file is not entirely in order: the other decoder has its say.
@@ -142,7 +142,7 @@ impl Coded<'_> {
     fn read_own(&self, part: Option<Part>, channels: usize, to: &mut [u8]) -> bool {
         let stride = part.map_or(self.header.size.width, |it| it.size.width) * channels;
         let request = request(part, channels);
-        self.header.single_scan
+        self.header.is_ours
             && OWN.with_borrow_mut(|own| own.decode(self.bytes, &request, to, stride)).is_ok()
     }
 
@@ -244,5 +244,56 @@ fn fault(error: &JpegError) -> Fault {
         ),
         JpegError::CorruptData(what) => damaged(what),
         _ => damaged(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libjpeg_turbo_rs::{Encoder, Subsampling};
+
+    /// What our own decoder takes of damaged files, the other one takes too, and gives the same.
+    #[test]
+    fn damaged_progressive_files_are_judged_as_by_libjpeg() {
+        let mut files = Vec::new();
+        for (i, sampling) in [Subsampling::S420, Subsampling::S444].into_iter().enumerate() {
+            let pixels: Vec<u8> = (0..3 * 50 * 40).map(|it| (it * it / 7 + it / 3) as u8).collect();
+            for restarts in [0, 3] {
+                let encoder = Encoder::new(&pixels, 50, 40, PixelFormat::Rgb).progressive(true);
+                let encoder = encoder.quality(60 + 30 * i as u8).subsampling(sampling);
+                files.push(encoder.restart_blocks(restarts).encode().expect("it can be encoded"));
+            }
+        }
+        let rounds = if std::env::var_os("SLOW_TESTS").is_some() { 100_000 } else { 2_000 };
+        let (mut taken, mut refused) = (0, 0);
+        for round in 0..rounds {
+            let mut file = files[round as usize % files.len()].clone();
+            for change in 0..1 + round % 3 {
+                let drawn = runtime::mix(round, change) as usize;
+                // What comes first is not more likely to be hit: the scans are most of a file.
+                let at = drawn % file.len();
+                match drawn >> 40 & 3 {
+                    0 => file[at] ^= 1 << (drawn >> 32 & 7),
+                    1 => file[at] = (drawn >> 16) as u8,
+                    2 => drop(file.remove(at)),
+                    _ => file.truncate(at.max(1)),
+                }
+            }
+            let Ok(header) = Header::read(&file) else { continue };
+            if header.size.height * header.size.width > 1 << 16 {
+                continue;
+            }
+            let coded = Coded { bytes: &file, header };
+            let len = header.size.height * header.size.width * 3;
+            let (mut own, mut other) = (vec![1; len], vec![2; len]);
+            if !coded.read_own(None, 3, &mut own) {
+                refused += 1;
+                continue;
+            }
+            taken += 1;
+            let judged = coded.read_any(3, &mut other);
+            assert!(judged.is_ok() && own == other, "round {round}: {judged:?}");
+        }
+        assert!(taken > rounds / 50 && refused > rounds / 4, "{taken} taken, {refused} refused");
     }
 }

@@ -265,7 +265,13 @@ fn crops_equal_crops_of_the_whole() {
         whole[..whole.len() - 2].to_vec()
     };
     let files = [S411, S420, S422, S440, S444].map(file);
-    for file in files.iter().chain([&grey, &unfinished]) {
+    let progressive =
+        libjpeg_turbo_rs::Encoder::new(&rgb, 90, 75, libjpeg_turbo_rs::PixelFormat::Rgb)
+            .subsampling(S420)
+            .progressive(true)
+            .encode()
+            .expect("it can be encoded");
+    for file in files.iter().chain([&grey, &unfinished, &progressive]) {
         for at in [[0, 0, 75, 90], [0, 0, 1, 1], [74, 89, 1, 1], [17, 31, 22, 3], [15, 64, 33, 26]]
         {
             assert_crop_is_exact(file, at);

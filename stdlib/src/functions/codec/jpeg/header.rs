@@ -12,6 +12,8 @@ pub(in super::super) struct Header {
     pub(super) components: usize,
     /// Whether one scan of sequential Huffman code, row after row, holds the picture.
     pub(super) single_scan: bool,
+    /// Whether our own decoder may take it: one such scan, or progressive Huffman code.
+    pub(super) is_ours: bool,
     /// Whether the code is arithmetic, not Huffman's.
     pub(super) is_arithmetic: bool,
     /// Where the first scan begins.
@@ -54,7 +56,8 @@ impl Header {
                     frame.ok_or_else(|| damaged("unexpected scan before the frame"))?;
                 let single_scan =
                     frame.single_scan && body.first() == Some(&(frame.components as u8));
-                return Ok(Self { single_scan, scan_at: at, ..frame });
+                let is_ours = single_scan || frame.is_ours;
+                return Ok(Self { single_scan, is_ours, scan_at: at, ..frame });
             }
             if is_frame(marker) {
                 frame = Some(Self::of_frame(marker, body)?);
@@ -81,12 +84,12 @@ impl Header {
             size,
             components: usize::from(components),
             single_scan,
+            is_ours: marker == 0xC2 && components != 4,
             is_arithmetic: matches!(marker, 0xC9 | 0xCA),
             scan_at: 0,
         })
     }
 
-    /// What comes after the first scan; it costs a look at each byte.
     /// Bytes that libjpeg works in: the planes of a sequential picture, the coefficients of one whose scans
     /// refine each other, which are 16 bits each, and what it makes of them.
     pub(super) fn work_bytes(&self) -> usize {
@@ -94,6 +97,7 @@ impl Header {
         pixels.saturating_mul(self.components).saturating_mul(if self.single_scan { 1 } else { 3 })
     }
 
+    /// What comes after the first scan; it costs a look at each byte.
     pub(super) fn ending(&self, bytes: &[u8]) -> Ending {
         let mut at = self.scan_at;
         loop {
