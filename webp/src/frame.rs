@@ -113,6 +113,8 @@ struct Decoding<'a, 'b> {
 }
 
 impl Decoding<'_, '_> {
+    /// # Safety
+    /// The processor has AVX2, BMI and LZCNT.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
     unsafe fn run_avx2(&mut self) -> Result<(), Error> {

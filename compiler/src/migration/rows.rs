@@ -282,7 +282,7 @@ rows! {
         "`rasterize` draws the outlines of COCO's annotations as masks";
     Name, "torchvision, DALI, Detectron2", ["SSDMatcher" "Matcher" "BoxEncoder"], Told,
         "`match_anchors` gives for each anchor the index of its box";
-    Name, "albumentations, Ultralytics", ["CopyPaste" "OverlayElements" "MixImages"], Told,
+    Name, "albumentations, Ultralytics", ["CopyPaste" "MixImages"], Told,
         "`companions` adds the fields of other records of the stream to each record";
 
     // ---- pandas
