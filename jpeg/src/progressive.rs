@@ -28,12 +28,17 @@ const NO_CODE: Error = Error::Irregular("a code stands where none can be");
 const OUT_OF_RANGE: Error = Error::Irregular("a coefficient is out of range");
 const TOO_LONG: Error = Error::Irregular("a block has more than 64 coefficients");
 
+/// Reads what a scan of coefficients has of a row of blocks.
+type ReadRow = unsafe fn(&mut Pass<'_>, Row<'_>) -> Result<(), Error>;
+/// Reads what a scan of means has of some of these blocks.
+type ReadMeans = unsafe fn(&mut Pass<'_>, &mut [Block], Range<usize>) -> Result<(), Error>;
+
 /// The functions of one tier.
 struct Readers {
-    first: unsafe fn(&mut Pass<'_>, Row<'_>) -> Result<(), Error>,
-    first_means: unsafe fn(&mut Pass<'_>, &mut [Block], Range<usize>) -> Result<(), Error>,
-    refine: unsafe fn(&mut Pass<'_>, Row<'_>) -> Result<(), Error>,
-    refine_means: unsafe fn(&mut Pass<'_>, &mut [Block], Range<usize>) -> Result<(), Error>,
+    first: ReadRow,
+    first_means: ReadMeans,
+    refine: ReadRow,
+    refine_means: ReadMeans,
 }
 
 /// Readers compiled for some instructions, or for none in particular.

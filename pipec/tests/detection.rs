@@ -1,5 +1,7 @@
 //! The examples of detection and segmentation, on images that are generated.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::Folder;

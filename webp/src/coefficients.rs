@@ -83,13 +83,13 @@ pub(crate) fn read(
 
     let probs_luma = &probs[kind];
     let mut any = 0;
-    for y in 0..4 {
-        for x in 0..4 {
-            let neighbours = usize::from(above[x] + left[y]);
+    for (y, left) in left[..4].iter_mut().enumerate() {
+        for (x, above) in above[..4].iter_mut().enumerate() {
+            let neighbours = usize::from(*above + *left);
             let values = &mut to.values[4 * y + x];
             let end = block(&mut now, probs_luma, neighbours, first, factors.luma, values);
             let has_some = u8::from(end > first);
-            (above[x], left[y]) = (has_some, has_some);
+            (*above, *left) = (has_some, has_some);
             let filled = filled(end, values[0]);
             to.filled[4 * y + x] = filled;
             any |= filled as u8;

@@ -218,7 +218,7 @@ mod tests {
     fn subblock_slow(a: &[u8; 8], left: [u8; 4], corner: u8, mode: Mode) -> [[u8; 4]; 4] {
         let [i, j, k, l] = left;
         let e = [l, k, j, i, corner, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]];
-        let two = |x: u8, y: u8| ((u16::from(x) + u16::from(y) + 1) / 2) as u8;
+        let two = |x: u8, y: u8| (u16::from(x) + u16::from(y)).div_ceil(2) as u8;
         let three =
             |x: u8, y: u8, z: u8| ((u16::from(x) + 2 * u16::from(y) + u16::from(z) + 2) / 4) as u8;
         let at = |c: usize| three(e[c - 1], e[c], e[c + 1]);

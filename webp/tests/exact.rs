@@ -1,5 +1,4 @@
 //! Pictures become the pixels that libwebp makes of them, in all tiers.
-#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 #[path = "hostile/target.rs"]
 #[expect(dead_code, reason = "only the files are of use here")]

@@ -176,9 +176,7 @@ impl planes::Change for Turn {
     #[inline(always)]
     fn apply(&self, planes: &mut Planes) {
         let mut turned = hsv(planes);
-        for i in 0..PIXELS {
-            turned[0][i] = turned[0][i].wrapping_add(self.0);
-        }
+        turned[0].iter_mut().for_each(|it| *it = it.wrapping_add(self.0));
         *planes = rgb(&turned);
     }
 }

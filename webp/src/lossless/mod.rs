@@ -86,8 +86,8 @@ fn read_palette(reader: &mut Reader<'_>) -> Result<(u32, Vec<u32>), Error> {
     let n = reader.number(8) as usize + 1;
     let bits = match n {
         ..=2 => 3,
-        ..=4 => 2,
-        ..=16 => 1,
+        3..=4 => 2,
+        5..=16 => 1,
         _ => 0,
     };
     let mut colours = image(reader, [n, 1], false)?;

@@ -110,9 +110,9 @@ impl Code {
         }
         let (mut code, mut second) = (0_u32, None);
         for len in 1..=longest {
-            for i in starts[len as usize]..starts[len as usize + 1] {
+            let of_length = &sorted[starts[len as usize]..starts[len as usize + 1]];
+            for (left, &symbol) in of_length.iter().enumerate() {
                 let reversed = code.reverse_bits() >> (32 - len);
-                let symbol = sorted[i];
                 if len <= self.root {
                     let entry = Entry { symbol, bits: len as u8 };
                     let places = (reversed as usize..1 << self.root).step_by(1 << len);
@@ -122,7 +122,6 @@ impl Code {
                     let (start, bits) = match second {
                         Some((of, start, bits)) if of == prefix => (start, bits),
                         _ => {
-                            let left = i - starts[len as usize];
                             let bits = second_bits(counts, len, left);
                             let start = self.table.len();
                             self.table.resize(start + (1 << bits), Entry::default());

@@ -39,7 +39,7 @@ fn levels_are_those_of_other_libraries() {
         let mut args = vec![Value::new(&shape, &levels)];
         match argument.parse::<f64>() {
             Ok(it) if ["posterize", "median_blur"].contains(&name) => {
-                args.push(Value::from(it as i64))
+                args.push(Value::from(it as i64));
             }
             Ok(it) => args.push(Value::from(it)),
             Err(_) => assert_eq!(argument, "-"),
