@@ -236,7 +236,6 @@ FUNCTIONS = (
     "floor",
     "lower",
     "mixup",
-    "place",
     "remap",
     "round",
     "shape",

@@ -23,7 +23,7 @@ const CHUNKS: f64 = 150.0;
 /// Records of the data set: as many as are made in so many seconds, in bounds.
 const FILL_SECONDS: f64 = 1.5;
 const RECORDS: (f64, f64) = (12.0, 200.0);
-/// Rounds, in each of which every core makes a record, that a rate is measured of; and bounds for the seconds of that.
+/// Rounds, in each of which every core makes a chunk, that a rate is measured of; and bounds for the seconds of that.
 const MEASURED: f64 = 20.0;
 const SECONDS: (f64, f64) = (1.5, 9.0);
 
@@ -167,8 +167,9 @@ impl<'a> Imitation<'a> {
         };
         assert_eq!(kept.len(), values.len(), "the lock is followed");
         // What a chunk takes is in slow motion too: of fast records several are in one.
-        let chunk_rows = Some((told / self.costs.threads / CHUNKS).ceil() as usize);
-        let way = Way { kept, chunk_rows, ..Way::workers(2 * self.cores()) };
+        let rows = (told / self.costs.threads / CHUNKS).ceil();
+        let way =
+            Way { kept, chunk_rows: Some(rows as usize), ..Way::workers(2 * self.cores()) };
         if !values.is_empty() {
             let _virtual = Virtual::begin((self.cores(), 1.0), None);
             trial::start(&site.compiled.program, &way, 0..1)
@@ -177,8 +178,8 @@ impl<'a> Imitation<'a> {
         let slower = (told / EACH_SECOND).max(1.0);
         let _virtual = Virtual::begin((self.cores(), slower), Some(self.disk as u64));
         let cores = self.cores() as f64;
-        let seconds = (MEASURED * cores * slower / told).clamp(SECONDS.0, SECONDS.1);
-        let warm = (2.0 * cores).min(told / slower) as u64 + 2;
+        let seconds = (MEASURED * rows * cores * slower / told).clamp(SECONDS.0, SECONDS.1);
+        let warm = (2.0 * rows * cores).min(told / slower) as u64 + 2;
         trial::rate(&site.compiled.program, &way, (warm, seconds))
     }
 

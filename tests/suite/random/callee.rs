@@ -79,7 +79,7 @@ pub(crate) const LATER: [&str; 7] =
 const PARAMETERS_OF_STEPS: [(&str, &str); 1] = [("decode_png", "palette")];
 
 /// Functions that only steps of their own call, in the last programs.
-const OF_STEPS: [&str; 87] = [
+const OF_STEPS: [&str; 86] = [
     "add_noise",
     "adjust_gamma",
     "adjust_sharpness",
@@ -136,7 +136,6 @@ const OF_STEPS: [&str; 87] = [
     "normalize_text",
     "perspective",
     "perspective_matrix",
-    "place",
     "posterize",
     "rand_augment",
     "random_affine",

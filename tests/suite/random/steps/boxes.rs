@@ -37,7 +37,7 @@ fn detection(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     );
     text += &format!(
         "\n    |> map {{ v, image, masks, boxes, others: iou(boxes, other{n}.boxes), areas: box_areas(other1.boxes), \
-         tiles: sum(tiles.boxes) + sum(tiles.label), placed: sum(place(tiles.image, -1, 2, 6, 7)) }}"
+         tiles: sum(tiles.boxes) + sum(tiles.label), shown: sum(crop(tiles.image, 1, 2, 6, 5)) }}"
     );
     let short = 5 + writer.dice.below(5);
     text += &format!(
