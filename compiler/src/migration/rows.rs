@@ -225,12 +225,12 @@ rows! {
          `affine(image, 30.0, x: 4.0)` does not draw";
     Name, "torchvision, albumentations", ["RandomPerspective" "Perspective"], Renamed("random_perspective"),
         "`random_perspective(image, 0.5, p: 0.5)` draws the corners; `perspective` is given them";
-    Name, "torchvision, albumentations", ["ElasticTransform" "elastic_transform" "GridDistortion"], Renamed("elastic"),
+    Name, "torchvision, albumentations", ["ElasticTransform" "GridDistortion"], Renamed("elastic"),
         "`elastic(image, alpha: 50.0, sigma: 5.0)` moves the pixels by a random field; `remap` by any field";
-    Name, "Pillow, DALI, OpenCV", ["warp_affine" "warpAffine" "warpPerspective" "getRotationMatrix2D" "getAffineTransform" "affine_transform" "imtranslate"], Told,
+    Name, "Pillow, DALI, OpenCV", ["warp_affine" "warpPerspective" "getRotationMatrix2D" "getAffineTransform" "affine_transform" "imtranslate"], Told,
         "`warp` looks every pixel up through a matrix from the result to the image, in Pillow's form: `warp(image, \
          affine_matrix(image.shape, degrees: 30.0), 32, 32, method: bilinear)`";
-    Name, "OpenCV, torchvision", ["getPerspectiveTransform" "get_perspective_transform" "findHomography"], Renamed("perspective_matrix"),
+    Name, "OpenCV, torchvision", ["getPerspectiveTransform" "findHomography"], Renamed("perspective_matrix"),
         "`perspective_matrix` is the matrix that moves four points to four others, for `warp` and `warp_points`";
     Name, "OpenCV, PyTorch", ["grid_sample" "initUndistortRectifyMap"], Renamed("remap"),
         "`remap` looks every pixel up at a place of its own, in pixels";
@@ -238,7 +238,7 @@ rows! {
         "`warp_points` moves points along with an image that `warp` warps by the same matrix";
     Name, "OpenCV", ["copyMakeBorder"], Told,
         "`pad(image, top: 2, bottom: 2, left: 4, right: 4, value: 114)` adds a border; `letterbox(image, 640)` also resizes";
-    Name, "Ultralytics, DALI", ["LetterBox" "resize_with_pad" "letter_box"], Renamed("letterbox"),
+    Name, "Ultralytics, DALI", ["LetterBox" "resize_with_pad"], Renamed("letterbox"),
         "`letterbox(image, 640)` resizes an image to fit, and adds borders of level 114";
     Name, "albumentations, Keras", ["LongestMaxSize" "resize_longest_edge" "ResizeLongestSide"], Renamed("resize_long"),
         "use `resize_long`: `image |> resize_long(256)`";

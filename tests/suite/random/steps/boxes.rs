@@ -83,7 +83,7 @@ fn sums(asked: &[String]) -> String {
         "others: len(others)".to_owned(),
         "areas: sum(areas)".to_owned(),
         "tiles".to_owned(),
-        "placed".to_owned(),
+        "shown".to_owned(),
         "cropped: sum(crop.boxes) + sum(crop.label) + f32(len(crop.image))".to_owned(),
     ];
     all.extend(asked.iter().filter_map(|it| it.split_once(':')).map(|(name, _)| match name {
