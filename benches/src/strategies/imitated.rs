@@ -168,8 +168,7 @@ impl<'a> Imitation<'a> {
         assert_eq!(kept.len(), values.len(), "the lock is followed");
         // What a chunk takes is in slow motion too: of fast records several are in one.
         let rows = (told / self.costs.threads / CHUNKS).ceil();
-        let way =
-            Way { kept, chunk_rows: Some(rows as usize), ..Way::workers(2 * self.cores()) };
+        let way = Way { kept, chunk_rows: Some(rows as usize), ..Way::workers(2 * self.cores()) };
         if !values.is_empty() {
             let _virtual = Virtual::begin((self.cores(), 1.0), None);
             trial::start(&site.compiled.program, &way, 0..1)
