@@ -306,7 +306,7 @@ pub struct TypedColumns {
     pub known: &'static str,
     /// The field that is `x` where they could not, and else empty.
     pub rest: &'static str,
-    /// Nanoseconds for each of them, and for each byte of `x`.
+    /// Nanoseconds for each of them, for each byte of `x`, and for each byte that is made of it.
     pub cost: Cost,
 }
 

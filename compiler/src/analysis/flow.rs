@@ -9,8 +9,8 @@ use super::{
 use crate::registry::Registry;
 use model::{Figure, Origin};
 use plan::{
-    Arg, Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform, Type,
-    TypedColumns, Untyped,
+    Arg, Code, Cost, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform,
+    Type, TypedColumns,
 };
 
 /// A record at one stage.
@@ -91,14 +91,13 @@ fn reading(typed: &TypedColumns, fields: &[Field], columns: &[Figure]) -> f64 {
     let is_read =
         |it: &Field| it.name.strip_prefix(typed.field).is_some_and(|it| it.starts_with('/'));
     let read = || fields.iter().zip(columns).filter(|it| is_read(it.0)).map(|it| it.1.value);
-    // Text is looked through; in a message, what is not wanted is passed over by its length.
-    let bytes = match typed.of {
-        Untyped::Json => size::of_type(&Type::Untyped(typed.of)).value,
-        _ => read().sum(),
-    };
+    let Cost { ns_call, ns_byte_in, ns_byte_out, .. } = typed.cost;
     match read().count() {
         0 => 0.0,
-        n => typed.cost.ns_call * n as f64 + typed.cost.ns_byte_in * bytes,
+        n => {
+            let record = size::of_type(&Type::Untyped(typed.of)).value;
+            ns_call * n as f64 + ns_byte_in * record + ns_byte_out * read().sum::<f64>()
+        }
     }
 }
 

@@ -61,8 +61,9 @@ static TYPED: TypedColumns = TypedColumns {
     arrays: true,
     known: "row.typed",
     rest: "row.rest",
-    // Assumed: a feature is found in 20 ns, and a byte of numbers read in half of one.
-    cost: Cost { ns_byte_in: 0.5, ..Cost::call(20.0) },
+    // Assumed: a feature is found in 20 ns, and a byte of numbers made in half of one; what is not wanted is passed over by
+    // its length.
+    cost: Cost::out(20.0, 0.5),
 };
 
 /// Where the parameters stand.

@@ -1,6 +1,6 @@
 //! `boxes_from`: boxes that others have written, as corners in pixels.
 
-use super::{corners::boxes, forms};
+use super::forms::{self, Form};
 use crate::prelude::*;
 
 function! {
@@ -28,15 +28,7 @@ function! {
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    let (form, is_fraction) = forms::of(call);
-    Ok(Kernel::compute(move |args, out| {
-        let scale = forms::scale(args, is_fraction);
-        boxes(&args.tensor(0), |all| {
-            let (room, _) = out.tensor::<f32>(&[all.len(), 4])?.as_chunks_mut();
-            room.iter_mut().zip(all).for_each(|(to, it)| *to = form.corners(*it, scale));
-            Ok(())
-        })
-    }))
+    Ok(forms::kernel(call, Form::corners))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The forms in which others write boxes.
 
-use super::corners::sides;
+use super::corners::{boxes, sides};
 use crate::prelude::*;
 
 /// How the four numbers of a box are meant.
@@ -31,8 +31,21 @@ pub(super) fn result(applied: &Applied<'_>) -> Result<Type, String> {
     applied.ty(0).ok_or_else(|| "expected boxes".to_owned())
 }
 
+/// The kernel of a call that makes a box of each box; `convert` is given the form and the scale that the call says.
+pub(super) fn kernel(call: &Call<'_>, convert: fn(Form, [f32; 4], [f64; 2]) -> [f32; 4]) -> Kernel {
+    let (form, is_fraction) = of(call);
+    Kernel::compute(move |args, out| {
+        let scale = scale(args, is_fraction);
+        boxes(&args.tensor(0), |all| {
+            let (room, _) = out.tensor::<f32>(&[all.len(), 4])?.as_chunks_mut();
+            room.iter_mut().zip(all).for_each(|(to, it)| *to = convert(form, *it, scale));
+            Ok(())
+        })
+    })
+}
+
 /// What a call says: the form, and whether the numbers are fractions of an image.
-pub(super) fn of(call: &Call<'_>) -> (Form, bool) {
+fn of(call: &Call<'_>) -> (Form, bool) {
     let form = match call.word(FORM) {
         "xywh" => Form::Xywh,
         "xyxy" => Form::Xyxy,
@@ -43,7 +56,7 @@ pub(super) fn of(call: &Call<'_>) -> (Form, bool) {
 }
 
 /// Width and height of the image that numbers are fractions of; 1 where they are pixels.
-pub(super) fn scale(args: &Args<'_>, is_fraction: bool) -> [f64; 2] {
+fn scale(args: &Args<'_>, is_fraction: bool) -> [f64; 2] {
     if !is_fraction {
         return [1.0, 1.0];
     }

@@ -1,6 +1,6 @@
 //! `draw_erase`: which part of a picture is hidden.
 
-use super::short_size::side;
+use super::{drawn_part::drawn_part, short_size::side};
 use crate::prelude::*;
 use runtime::Philox;
 
@@ -20,9 +20,6 @@ function! {
     cost: Cost::call(150.0),
 }
 
-/// How often a box is drawn before there is none.
-const TRIES: usize = 10;
-
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::draw(|random, args, out| {
         let shape = args.tensor(0);
@@ -34,35 +31,26 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
 }
 
 fn hidden(sides: [i64; 2], area: (f64, f64), aspect: (f64, f64), random: &mut Philox) -> [i64; 4] {
-    let logs = (libm::log(aspect.0), libm::log(aspect.1));
-    for _ in 0..TRIES {
-        let share = random.uniform(area.0, area.1);
-        let proportion = libm::exp(random.uniform(logs.0, logs.1));
-        let size = sized(sides, share, proportion);
-        if size[0] < sides[0] && size[1] < sides[1] {
-            let start = [0, 1].map(|it| random.below((sides[it] - size[it]) as u64 + 1) as i64);
-            return [start[0], start[1], size[0], size[1]];
-        }
-    }
-    [0; 4]
+    let fits = |size: [i64; 2]| size[0] < sides[0] && size[1] < sides[1];
+    drawn_part(sides, (area, aspect), sides_of, fits, random).unwrap_or([0; 4])
 }
 
-/// Height and width of a box of this share of the area and this proportion.
-fn sized(sides: [i64; 2], share: f64, proportion: f64) -> [i64; 2] {
-    let area = sides[0] as f64 * sides[1] as f64 * share;
-    [area * proportion, area / proportion].map(|it| it.max(0.0).sqrt().round_ties_even() as i64)
+/// The proportion is height to width.
+fn sides_of(area: f64, proportion: f64) -> [f64; 2] {
+    [area * proportion, area / proportion]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawn_part::sized;
     use super::*;
 
     #[test]
     fn sizes_are_those_of_torchvision() {
         // torchvision 0.29.2, RandomErasing.get_params, its draws replaced by these.
-        assert_eq!(sized([300, 400], 0.1, 1.0), [110, 110]);
-        assert_eq!(sized([300, 400], 0.33, 2.0), [281, 141]);
-        assert_eq!(sized([375, 500], 0.02, 0.3), [34, 112]);
+        assert_eq!(sized([300, 400], 0.1, 1.0, sides_of), [110, 110]);
+        assert_eq!(sized([300, 400], 0.33, 2.0, sides_of), [281, 141]);
+        assert_eq!(sized([375, 500], 0.02, 0.3, sides_of), [34, 112]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `draw_resized_crop`: which part of a picture a training step sees.
 
-use super::short_size::side;
+use super::{drawn_part::drawn_part, short_size::side};
 use crate::prelude::*;
 use runtime::Philox;
 
@@ -21,9 +21,6 @@ function! {
     cost: Cost::call(150.0),
 }
 
-/// How often a part is drawn before the middle one is taken.
-const TRIES: usize = 10;
-
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::draw(|random, args, out| {
         let shape = args.tensor(0);
@@ -36,24 +33,11 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
 }
 
 fn part(sides: [i64; 2], area: (f64, f64), aspect: (f64, f64), random: &mut Philox) -> [i64; 4] {
-    let logs = (libm::log(aspect.0), libm::log(aspect.1));
-    for _ in 0..TRIES {
-        let share = random.uniform(area.0, area.1);
-        let proportion = libm::exp(random.uniform(logs.0, logs.1));
-        let size = sized(sides, share, proportion);
-        if size[0] > 0 && size[1] > 0 && size[0] <= sides[0] && size[1] <= sides[1] {
-            let start = [0, 1].map(|it| random.below((sides[it] - size[it]) as u64 + 1) as i64);
-            return [start[0], start[1], size[0], size[1]];
-        }
-    }
-    let size = middle(sides, aspect);
-    [(sides[0] - size[0]) / 2, (sides[1] - size[1]) / 2, size[0], size[1]]
-}
-
-/// Height and width of a part of this share of the area and this proportion.
-fn sized(sides: [i64; 2], share: f64, proportion: f64) -> [i64; 2] {
-    let area = (sides[0] * sides[1]) as f64 * share;
-    [area / proportion, area * proportion].map(|it| it.sqrt().round_ties_even() as i64)
+    let fits = |size: [i64; 2]| [0, 1].iter().all(|&it| (1..=sides[it]).contains(&size[it]));
+    drawn_part(sides, (area, aspect), sides_of, fits, random).unwrap_or_else(|| {
+        let size = middle(sides, aspect);
+        [(sides[0] - size[0]) / 2, (sides[1] - size[1]) / 2, size[0], size[1]]
+    })
 }
 
 /// Height and width of the largest part whose proportion lies in `aspect`.
@@ -68,16 +52,22 @@ fn middle([height, width]: [i64; 2], aspect: (f64, f64)) -> [i64; 2] {
     }
 }
 
+/// The proportion is width to height.
+fn sides_of(area: f64, proportion: f64) -> [f64; 2] {
+    [area / proportion, area * proportion]
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::drawn_part::sized;
     use super::*;
 
     #[test]
     fn sizes_are_those_of_torchvision() {
         // torchvision 0.29.2, v2.RandomResizedCrop.make_params, its draws replaced by these.
-        assert_eq!(sized([300, 400], 0.5, 1.0), [245, 245]);
-        assert_eq!(sized([300, 400], 0.08, 0.75), [113, 85]);
-        assert_eq!(sized([375, 500], 0.3, 4.0 / 3.0), [205, 274]);
+        assert_eq!(sized([300, 400], 0.5, 1.0, sides_of), [245, 245]);
+        assert_eq!(sized([300, 400], 0.08, 0.75, sides_of), [113, 85]);
+        assert_eq!(sized([375, 500], 0.3, 4.0 / 3.0, sides_of), [205, 274]);
     }
 
     #[test]

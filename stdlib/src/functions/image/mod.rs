@@ -27,6 +27,7 @@ mod draw_perspective;
 mod draw_rand_augment;
 mod draw_resized_crop;
 mod draw_trivial_augment;
+mod drawn_part;
 mod equalize;
 mod erase;
 mod erase_box;
