@@ -11,8 +11,9 @@ use std::ops::Range;
 /// length is checked, and [`Self::from_bytes`] checks a key of the caller's, a hash of the file.
 /// One for every 8 MCUs takes about 3% of the file.
 /// Where it leads astray, a decode finds out at another entry, and is refused; only
-/// what a restart marker between the two sets right may go unseen, and, where no entry lies in or
-/// shortly behind the region's part of a row, what is wrong in rows other than the first.
+/// what a restart marker between the two sets right may go unseen, and, of a region that does
+/// not begin where the picture does, entries that are wrong by the same; and, where no entry lies
+/// in or shortly behind the region's part of a row, what is wrong in rows other than the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
     /// Bytes of the file.
@@ -150,6 +151,10 @@ impl Index {
         let rises = entries.is_sorted_by(|a, b| a.at < b.at);
         if !rises || entries.iter().any(|it| it.at.0 >= len || it.at.1 > 7) {
             return irregular("the entries of an index are not in order");
+        }
+        // Each entry is held against what leads to it, so a shift of all of them would not be seen.
+        if entries.first().is_some_and(|it| it.last != [0; 3]) {
+            return irregular("an index begins with other coefficients than zeros");
         }
         Ok(Self { len, spacing, mcus: (across, down), entries })
     }
