@@ -97,8 +97,12 @@ pub(crate) fn slowly<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A debt from which on it is paid.
+/// A debt from which on it is paid when a task is done.
 const PAID_FROM: Duration = Duration::from_millis(2);
+
+/// A debt from which on it is paid within a task. Who slept after each record would find the caches of the processor cold
+/// every time, and in slow motion that counts.
+const PAID_AT_ONCE_FROM: Duration = Duration::from_millis(100);
 
 /// Processor time that the calling thread has used for its work.
 fn cpu() -> Duration {
@@ -106,8 +110,21 @@ fn cpu() -> Duration {
 }
 
 /// Spends `time` of a core: sleeps with a token where cores are virtual, else computes.
+///
+/// In slow motion, what is short is slept later, with what follows in the same task.
 pub fn spend(time: Duration) {
-    OVERSLEPT.set(spend_from(time, OVERSLEPT.get()));
+    let slower = slower();
+    let owed = OWED.get() + time.mul_f64(slower);
+    if slower == 1.0 {
+        OVERSLEPT.set(spend_from(time, OVERSLEPT.get()));
+    } else if owed < PAID_AT_ONCE_FROM {
+        OWED.set(owed);
+        SPENT.set(SPENT.get() + time);
+    } else {
+        OWED.set(Duration::ZERO);
+        OVERSLEPT.set(doze(owed, OVERSLEPT.get()));
+        SPENT.set(SPENT.get() + time);
+    }
 }
 
 /// Whose turn it is to do what one thread does at a time.
