@@ -77,6 +77,25 @@ def test_a_gpt_goes_on_after_a_kill_with_the_same_losses(tmp_path, ranks):
         assert sum(curves[0][-5:]) < sum(curves[0][:5])
 
 
+def detector(tmp_path, losses, *args):
+    return python(
+        EXAMPLES / "train_detector.py", "--steps", 40, "--data", "sample:detection?count=60", "--losses", tmp_path / losses, *args)
+
+
+def test_a_detector_goes_on_after_a_kill_with_the_same_losses(tmp_path):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    whole = detector(tmp_path, "whole.json")
+    assert whole.returncode == 0, whole.stderr
+    checkpoint = ("--checkpoint", tmp_path / "run.pt", "--every", 4)
+    assert detector(tmp_path, "going.json", *checkpoint, "--kill-at", 14).returncode == -signal.SIGKILL
+    assert detector(tmp_path, "going.json", *checkpoint, "--kill-at", 31).returncode == -signal.SIGKILL
+    going = detector(tmp_path, "going.json", *checkpoint)
+    assert going.returncode == 0 and "resumed after step 28" in going.stdout, going.stderr
+    curves = [json.loads((tmp_path / it).read_text()) for it in ("whole.json", "going.json")]
+    assert len(curves[0]) == 40 and curves[0] == curves[1]
+    assert sum(curves[0][-10:]) < sum(curves[0][:10])
+
+
 def test_jax_learns():
     pytest.importorskip("jax", reason="JAX is not installed")
     done = python(EXAMPLES / "train_jax.py", "--steps", 60, "--data", "sample:images?count=200")

@@ -227,6 +227,12 @@ impl Pictures {
         Filled { name: kind.name, site, points, pins, choices: None }
     }
 
+    /// What the model says of a kind where so many bytes per second can be read.
+    pub(crate) fn told(&self, kind: &Kind, tier: Tier, disk: Option<f64>) -> Told {
+        let of = Target::one_disk(disk.unwrap_or(UNBOUNDED), 90.0);
+        self.site(kind.form).told(&of, &kind.pins(tier))
+    }
+
     /// Bytes of a file.
     pub(crate) fn file_bytes(&self) -> f64 {
         let all = self.site(Form::Fused).candidates();

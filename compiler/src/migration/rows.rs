@@ -206,6 +206,8 @@ rows! {
         "`color_space(image, from: rgb, to: hsv)` converts an image";
     Name, "OpenCV, albumentations", ["medianBlur" "MedianFilter"], Told,
         "`median_blur(image, 3)` is OpenCV's";
+    Name, "albumentations, OpenCV", ["createCLAHE"], Told,
+        "`clahe(image, limit: 4.0, tiles: 8)` is OpenCV's, for each channel";
     Name, "albumentations, torchvision", ["GaussNoise" "GaussianNoise"], Told,
         "`add_noise(image, std: 10.0)` adds noise of the normal distribution";
     Name, "torchvision, albumentations", ["ImageCompression" "jpeg_compression" "JPEG"], Told,

@@ -1,8 +1,8 @@
 //! A contact sheet: the pictures of some records side by side, with what is known of them, as a PNG.
 //!
 //! Every image field of a record is a tile, a stack of crops is a tile for each crop, and a class map
-//! or mask is drawn in colour over the picture of the same height and width. The tiles of a record
-//! stand together, above its caption.
+//! or mask is drawn in colour over the picture of the same height and width. Around things that boxes
+//! name, there are lines. The tiles of a record stand together, above its caption.
 
 mod canvas;
 mod font;
@@ -37,6 +37,8 @@ pub const PICTURES_OF_RECORD_MAX: usize = 16;
 const CAPTION_LINES_MAX: usize = 6;
 /// Letters of what counts as the extension of a file: `jpeg`, `webp`, `jsonl`.
 const EXTENSION_LEN_MAX: usize = 5;
+/// Boxes that are drawn in a picture.
+const BOXES_MAX: usize = 256;
 /// The least sides of a table of bytes without channels that is taken for a grey picture. Smaller
 /// ones are more often numbers.
 const GREY_SIDE_MIN: usize = 16;
@@ -197,6 +199,19 @@ fn axes_of(fields: &[Field], batched: bool) -> Vec<Option<Axes>> {
     (0..fields.len()).map(axes).collect()
 }
 
+/// The boxes that a value holds, if these can be such: corners in pixels, in order, not fractions.
+fn boxes_of(value: &Tensor<'_>) -> Option<Vec<[f32; 4]>> {
+    let &[n, 4] = value.shape() else { return None };
+    if value.dtype() != DType::F32 || n == 0 || n > BOXES_MAX {
+        return None;
+    }
+    let row = |it: usize| [0, 1, 2, 3].map(|at| value.element(it).element(at).number() as f32);
+    let all: Vec<[f32; 4]> = (0..n).map(row).collect();
+    let are_in_order = all.iter().all(|it| it[0] <= it[2] && it[1] <= it[3]);
+    let has_pixels = all.iter().any(|it| it[2] > 1.0 && it[3] > 1.0);
+    (are_in_order && has_pixels).then_some(all)
+}
+
 /// How the pictures of a step's records are found and drawn.
 struct Pictures<'a> {
     fields: &'a [Field],
@@ -276,6 +291,11 @@ impl<'a> Pictures<'a> {
             tiles.extend(self.tile(it).map(|tile| (it.field, tile)));
         }
         self.depths(&value, &pictures, &mut tiles);
+        for (field, value) in values.iter().enumerate() {
+            let Some(boxes) = value.as_ref().and_then(boxes_of) else { continue };
+            let own = tiles.iter_mut().filter(|it| self.prefix(it.0) == self.prefix(field));
+            own.for_each(|(_, tile)| tile.add_boxes(&boxes));
+        }
         tiles.sort_by_key(|it| it.0);
         let tiles = tiles.into_iter().map(|it| it.1).collect();
         Shown { tiles, caption: self.caption(record, row) }
@@ -291,6 +311,11 @@ impl<'a> Pictures<'a> {
         }
         let n_rows = *value.shape().first()?;
         (row < n_rows && !value.dtype().is_text()).then(|| value.element(row))
+    }
+
+    /// What stands before the last dot of a field's name: the boxes of `other1.image` are `other1.boxes`.
+    fn prefix(&self, field: usize) -> &str {
+        self.fields[field].name.rsplit_once('.').map_or("", |it| it.0)
     }
 
     fn tile(&self, it: &Picture<'_>) -> Option<Tile> {

@@ -2,8 +2,10 @@
 
 pub(crate) mod blur;
 pub(crate) mod border;
+pub(crate) mod clahe;
 pub(crate) mod colour;
 pub(crate) mod eight;
+pub(crate) mod line;
 pub(crate) mod median;
 pub(crate) mod nearest;
 pub(crate) mod normalize;

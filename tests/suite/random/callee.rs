@@ -79,7 +79,7 @@ pub(crate) const LATER: [&str; 7] =
 const PARAMETERS_OF_STEPS: [(&str, &str); 1] = [("decode_png", "palette")];
 
 /// Functions that only steps of their own call, in the last programs.
-const OF_STEPS: [&str; 86] = [
+const OF_STEPS: [&str; 88] = [
     "add_noise",
     "adjust_gamma",
     "adjust_sharpness",
@@ -93,6 +93,7 @@ const OF_STEPS: [&str; 86] = [
     "boxes_from",
     "boxes_to",
     "chat",
+    "clahe",
     "clip_boxes",
     "collage",
     "color_space",
@@ -133,6 +134,7 @@ const OF_STEPS: [&str; 86] = [
     "minhash",
     "mixup",
     "mosaic",
+    "motion_blur",
     "normalize_text",
     "perspective",
     "perspective_matrix",

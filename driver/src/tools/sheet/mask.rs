@@ -40,6 +40,11 @@ static COLOURS: [Rgb; 16] = [
     [0, 0, 128],
 ];
 
+/// The colour of the thing with a number, counted from 0.
+pub(super) fn colour_of(number: i64) -> Rgb {
+    COLOURS[number.rem_euclid(COLOURS.len() as i64) as usize]
+}
+
 /// A class for each pixel; 0 is the background.
 #[derive(Debug)]
 pub(super) struct Mask<'a> {
@@ -51,7 +56,7 @@ pub(super) struct Mask<'a> {
 
 impl<'a> Mask<'a> {
     /// The mask that `value` is: whole numbers or truth values `[h, w]`, `[h, w, 1]` or `[1, h, w]`,
-    /// or truth values `[instances, h, w]`. None where it is something else.
+    /// or truth values, or bytes that are 0 or 1, `[instances, h, w]`. None where it is something else.
     pub(super) fn of(value: &Tensor<'a>) -> Option<Self> {
         let is_bool = value.dtype() == DType::Bool;
         if !is_bool && (value.dtype().is_float() || value.dtype().is_text()) {
@@ -61,7 +66,9 @@ impl<'a> Mask<'a> {
             [_, _] => vec![*value],
             [_, _, 1] => vec![value.permuted(&[2, 0, 1]).element(0)],
             [1, _, _] => vec![value.element(0)],
-            [n, _, _] if is_bool => (0..n.min(INSTANCES_MAX)).map(|it| value.element(it)).collect(),
+            [n, _, _] if is_bool || are_instances(value) => {
+                (0..n.min(INSTANCES_MAX)).map(|it| value.element(it)).collect()
+            }
             _ => return None,
         };
         let mut mask = Self { planes, classes: BTreeSet::new() };
@@ -104,7 +111,7 @@ impl<'a> Mask<'a> {
         match class {
             0 => None,
             _ if self.is_ignored(class) => Some(IGNORED_COLOUR),
-            _ => Some(COLOURS[(class - 1).rem_euclid(COLOURS.len() as i64) as usize]),
+            _ => Some(colour_of(class - 1)),
         }
     }
 
@@ -127,4 +134,13 @@ impl<'a> Mask<'a> {
         let others = || self.classes.iter().any(|it| *it != 0 && *it != IGNORED);
         class < 0 || class == IGNORED && others()
     }
+}
+
+/// Whether bytes are masks of things, as `rasterize` draws them, and not a picture that is black.
+fn are_instances(value: &Tensor<'_>) -> bool {
+    let mut bytes = vec![0; value.bytes()];
+    if value.dtype() == DType::U8 {
+        value.copy_to(&mut bytes);
+    }
+    value.dtype() == DType::U8 && bytes.contains(&1) && bytes.iter().all(|it| *it < 2)
 }

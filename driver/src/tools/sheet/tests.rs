@@ -175,3 +175,33 @@ fn only_paths_are_shortened_in_captions() {
         assert_eq!(shortened(text), text);
     }
 }
+
+#[test]
+fn boxes_are_drawn_around_things() {
+    let grey = [100_u8; 100 * 100];
+    let mut tile = tile(&Tensor::new(&[100, 100, 1], &grey));
+    let found = |values: &[f32]| boxes_of(&Tensor::new(&[values.len() / 4, 4], values));
+    tile.add_boxes(&found(&[10.0, 20.0, 30.0, 40.0, 0.0, 0.0, 0.0, 0.0]).unwrap());
+    let at = |y: usize, x: usize| &tile.rgb[(y * 100 + x) * 3..][..3];
+    let colour = mask::colour_of(0);
+    for (y, x) in [(20, 10), (20, 29), (39, 10), (39, 29), (30, 10), (39, 20)] {
+        assert_eq!(at(y, x), colour, "{y} {x}");
+    }
+    for (y, x) in [(19, 10), (30, 20), (40, 29), (0, 0)] {
+        assert_eq!(at(y, x), [100; 3], "{y} {x}");
+    }
+    // Boxes of another picture, fractions, and numbers that are no boxes.
+    let before = tile.rgb.clone();
+    tile.add_boxes(&found(&[10.0, 20.0, 300.0, 40.0]).unwrap());
+    assert_eq!(tile.rgb, before);
+    assert_eq!(found(&[0.1, 0.2, 0.5, 0.6]), None);
+    assert_eq!(found(&[30.0, 20.0, 10.0, 40.0]), None);
+}
+
+#[test]
+fn masks_of_instances_may_be_bytes() {
+    let instances = Tensor::new(&[2, 1, 2], &[1_u8, 0, 1, 1]);
+    let mask = Mask::of(&instances).unwrap();
+    assert_eq!((mask.at(0, 0), mask.at(0, 1), mask.size()), (1, 2, (1, 2)));
+    assert!(Mask::of(&Tensor::new(&[2, 1, 2], &[9_u8, 0, 1, 1])).is_none());
+}

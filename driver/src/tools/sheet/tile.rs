@@ -2,7 +2,7 @@
 
 use super::{
     levels::{Levels, Reading},
-    mask::{Mask, Rgb},
+    mask::{Mask, Rgb, colour_of},
 };
 use runtime::Tensor;
 
@@ -85,6 +85,43 @@ impl Tile {
     }
 }
 
+impl Tile {
+    /// Draws a line around each box, `x0, y0, x1, y1` in pixels of the picture, in a colour of its own; none, if they do
+    /// not lie in the picture.
+    pub(super) fn add_boxes(&mut self, boxes: &[[f32; 4]]) {
+        let (tall, wide) = (self.height as f32, self.width as f32);
+        let scaled = boxes.iter().map(|it| it.map(|it| self.scale.place(it)));
+        let scaled: Vec<[f32; 4]> = scaled.collect();
+        let lies_in = |it: &[f32; 4]| {
+            it[0] >= -1.0 && it[1] >= -1.0 && it[2] <= wide + 1.0 && it[3] <= tall + 1.0
+        };
+        if !scaled.iter().all(lies_in) {
+            return;
+        }
+        for (number, [x0, y0, x1, y1]) in scaled.into_iter().enumerate() {
+            let (left, top) = (x0.max(0.0) as usize, y0.max(0.0) as usize);
+            // The last pixel that the box covers.
+            let (right, bottom) = ((x1 - 0.5).max(0.0) as usize, (y1 - 0.5).max(0.0) as usize);
+            let (right, bottom) = (right.min(self.width - 1), bottom.min(self.height - 1));
+            if x1 <= x0 || y1 <= y0 || left > right || top > bottom {
+                continue;
+            }
+            let colour = colour_of(number as i64);
+            let mut put = |y: usize, x: usize| {
+                self.rgb[(y * self.width + x) * 3..][..3].copy_from_slice(&colour);
+            };
+            for x in left..=right {
+                put(top, x);
+                put(bottom, x);
+            }
+            for y in top..=bottom {
+                put(y, left);
+                put(y, right);
+            }
+        }
+    }
+}
+
 /// By what whole number a picture is made smaller or larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
@@ -104,6 +141,14 @@ impl Scale {
         match self {
             Self::Down(by) => (side / by).max(1),
             Self::Up(by) => side * by,
+        }
+    }
+
+    /// Where a place of the picture is in the result.
+    fn place(self, at: f32) -> f32 {
+        match self {
+            Self::Down(by) => at / by as f32,
+            Self::Up(by) => at * by as f32,
         }
     }
 

@@ -9,9 +9,9 @@ function! {
     /// Decodes a JPEG, PNG, WebP, GIF or BMP; the format is detected from the first bytes.
     ///
     /// Returns what `decode_jpeg`, `decode_png` (8 bits per sample) or `decode_webp` returns, and what Pillow does for GIF
-    /// (the first frame; a transparent colour has alpha 0) and BMP; the file name does not matter. `channels` is 1 for grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA; a JPEG
-    /// is opaque. `orient: true` rotates the image upright, as its Exif orientation says. Fails with
-    /// `image-unknown`, which names the format, if it is any other.
+    /// (the first frame; a transparent colour has alpha 0) and BMP; the file name does not matter. `channels` is 1 for
+    /// grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA; a JPEG is opaque. `orient: true` rotates the image
+    /// upright, as its Exif orientation says. Fails with `image-unknown`, which names the format, if it is any other.
     ///
     /// ```pipe
     /// range(2) |> map { image: decode_image(plasma(i, 40, 60) |> encode_png, channels: 4) }    # { image: u8[?, ?, 4] }

@@ -14,6 +14,7 @@ mod box_area;
 mod box_mask;
 mod channels_first;
 mod channels_last;
+mod clahe;
 mod collage;
 mod color_space;
 mod crop;
@@ -41,6 +42,7 @@ mod grayscale;
 mod instructions;
 mod invert;
 mod median_blur;
+mod motion_blur;
 mod normalize;
 mod pad;
 mod perspective_matrix;
@@ -83,6 +85,7 @@ pub(crate) static ALL: &[&Function] = &[
     &box_mask::ENTRY,
     &channels_first::ENTRY,
     &channels_last::ENTRY,
+    &clahe::ENTRY,
     &collage::ENTRY,
     &color_space::ENTRY,
     &crop::ENTRY,
@@ -105,6 +108,7 @@ pub(crate) static ALL: &[&Function] = &[
     &grayscale::ENTRY,
     &invert::ENTRY,
     &median_blur::ENTRY,
+    &motion_blur::ENTRY,
     &normalize::ENTRY,
     &pad::ENTRY,
     &perspective_matrix::ENTRY,

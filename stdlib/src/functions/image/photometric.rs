@@ -1,17 +1,18 @@
 //! Levels are those of torchvision on Pillow images and of OpenCV, for all functions of `goldens/photometric.tsv`.
 
 use super::{
-    adjust_gamma, adjust_sharpness, autocontrast, equalize, invert, median_blur, posterize,
+    adjust_gamma, adjust_sharpness, autocontrast, clahe, equalize, invert, median_blur, posterize,
     solarize,
     testing::{Value, run},
 };
 use crate::Function;
 use xxhash_rust::xxh3::xxh3_64;
 
-const FUNCTIONS: [&Function; 8] = [
+const FUNCTIONS: [&Function; 9] = [
     &adjust_gamma::ENTRY,
     &adjust_sharpness::ENTRY,
     &autocontrast::ENTRY,
+    &clahe::ENTRY,
     &equalize::ENTRY,
     &invert::ENTRY,
     &median_blur::ENTRY,
@@ -42,6 +43,11 @@ fn levels_are_those_of_other_libraries() {
                 args.push(Value::from(it as i64));
             }
             Ok(it) => args.push(Value::from(it)),
+            Err(_) if name == "clahe" => {
+                let (limit, tiles) = argument.split_once(' ').expect("it has two");
+                args.push(Value::from(limit.parse::<f64>().expect("it is a number")));
+                args.push(Value::from(tiles.parse::<i64>().expect("it is a number")));
+            }
             Err(_) => assert_eq!(argument, "-"),
         }
         let (found_shape, found) =

@@ -55,6 +55,8 @@ fn changed(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         format!("add_noise({}, std: 20.5)", picture(writer, growing)),
         format!("jpeg_noise({}, quality: {})", picture(writer, growing), 5 + 3 * m),
         format!("median_blur({}, {})", picture(writer, growing), 1 + 2 * (m % 4)),
+        format!("motion_blur({}, 5, degrees: {}.5)", picture(writer, growing), 10 * m),
+        format!("clahe({}, limit: 2.5, tiles: {})", picture(writer, growing), 1 + m % 4),
     ];
     made += &format!("\n    |> with {{ {} }}", named(writer, &filtered));
 

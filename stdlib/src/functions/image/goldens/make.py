@@ -18,6 +18,15 @@ HERE = Path(__file__).parent
 # Height, width, channels, the lowest level and how many levels there are from it on.
 IMAGES = [(1, 1, 1, 7, 1), (37, 53, 3, 0, 256), (64, 65, 1, 0, 256), (40, 50, 3, 60, 90), (16, 17, 3, 128, 2), (90, 7, 1, 250, 6)]
 
+
+def clahe(image, args):
+    """OpenCV has it of one channel."""
+    limit, tiles = args.split()
+    found = cv2.createCLAHE(float(limit), (int(tiles), int(tiles)))
+    channels = np.atleast_3d(np.asarray(image))
+    return np.stack([found.apply(np.ascontiguousarray(channels[..., it])) for it in range(channels.shape[2])], 2)
+
+
 # Functions here, their arguments, and those of torchvision.
 CALLS = [
     ("autocontrast", [], F.autocontrast),
@@ -27,6 +36,7 @@ CALLS = [
     *(("solarize", [above], F.solarize) for above in (0, 1, 99.5, 128, 213, 255, 256)),
     *(("adjust_gamma", [gamma], F.adjust_gamma) for gamma in (0.0, 0.1, 0.45, 1.0, 1.7, 2.2, 5.0)),
     *(("adjust_sharpness", [factor], F.adjust_sharpness) for factor in (0.0, 0.1, 0.64, 1.0, 1.36, 1.9, 4.5)),
+    *(("clahe", [f"{limit} {tiles}"], clahe) for limit, tiles in ((4.0, 8), (2.0, 1), (0.01, 3), (40.0, 5), (1.5, 16))),
     *(("median_blur", [size], lambda it, size: cv2.medianBlur(np.asarray(it), size)) for size in (1, 3, 5, 7, 15)),
 ]
 
