@@ -46,7 +46,7 @@ def loss_of(scores, offsets, batch):
     is_box = batch["label"] > 0
     wrong = nn.functional.cross_entropy(scores.flatten(0, 1), batch["label"].flatten(), reduction="none").view_as(is_box)
     background = wrong.detach().masked_fill(batch["label"] != 0, -1.0)
-    place = background.argsort(1, descending=True, stable=True).argsort(1, stable=True)
+    place = background.argsort(dim=1, descending=True, stable=True).argsort(dim=1, stable=True)
     counts = is_box | ((batch["label"] == 0) & (place < 3 * is_box.sum(1, keepdim=True)))
     boxes = is_box.sum().clamp(min=1)
     moved = nn.functional.smooth_l1_loss(offsets[is_box], batch["offsets"][is_box], reduction="sum")

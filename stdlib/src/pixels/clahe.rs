@@ -99,8 +99,7 @@ fn table(mut counts: [u32; LEVELS], area: usize, limit: f64) -> [u8; LEVELS] {
     let over: u32 = counts.iter().map(|it| it.saturating_sub(most)).sum();
     counts.iter_mut().for_each(|it| *it = (*it).min(most) + over / LEVELS as u32);
     let left = over as usize % LEVELS;
-    if left > 0 {
-        let step = (LEVELS / left).max(1);
+    if let Some(step) = LEVELS.checked_div(left) {
         counts.iter_mut().step_by(step).take(left).for_each(|it| *it += 1);
     }
     let scale = (LEVELS - 1) as f32 / area as f32;
