@@ -13,7 +13,11 @@ pub(crate) fn outlines(bytes: &[u8]) {
     let sides = [sides & 15, sides >> 4].map(usize::from);
     let Ok(all) = drawn(json, sides) else { return };
     assert!(all.iter().all(|it| *it < 2), "{all:?}");
-    // The same outlines twice, one after the other, are the same masks twice. What stands behind a list is not read.
+    // What stands behind a list is not read: it may be anything, and a list too that ends elsewhere.
+    if serde_json::from_slice::<serde_json::Value>(json).is_err() {
+        return;
+    }
+    // The same outlines twice, one after the other, are the same masks twice.
     let inner = json.trim_ascii().strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"));
     let Some(inner) = inner else { return };
     if !inner.trim_ascii().is_empty() {
