@@ -380,7 +380,7 @@ pub(crate) struct PeekArgs {
     #[arg(long, value_name = "STEP")]
     pub(crate) at: Option<String>,
     /// Write a contact sheet of the images to a PNG, of the last step that has any or of `--at`: every image
-    /// field, stacked crops as tiles, masks in color over the image.
+    /// field, stacked crops as tiles, boxes and masks in color over the image.
     #[arg(long, value_name = "SHEET.png")]
     pub(crate) save: Option<PathBuf>,
     /// Follow one record, by its id or the end of its path.

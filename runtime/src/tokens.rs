@@ -114,16 +114,15 @@ fn cpu() -> Duration {
 /// In slow motion, what is short is slept later, with what follows in the same task.
 pub fn spend(time: Duration) {
     let slower = slower();
-    let owed = OWED.get() + time.mul_f64(slower);
     if slower == 1.0 {
-        OVERSLEPT.set(spend_from(time, OVERSLEPT.get()));
-    } else if owed < PAID_AT_ONCE_FROM {
+        return OVERSLEPT.set(spend_from(time, OVERSLEPT.get()));
+    }
+    SPENT.set(SPENT.get() + time);
+    let owed = OWED.take() + time.mul_f64(slower);
+    if owed < PAID_AT_ONCE_FROM {
         OWED.set(owed);
-        SPENT.set(SPENT.get() + time);
     } else {
-        OWED.set(Duration::ZERO);
         OVERSLEPT.set(doze(owed, OVERSLEPT.get()));
-        SPENT.set(SPENT.get() + time);
     }
 }
 

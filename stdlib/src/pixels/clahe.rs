@@ -82,11 +82,15 @@ fn counted(
     tile: [usize; 2],
 ) -> [u32; LEVELS] {
     let mut counts = [0; LEVELS];
-    let place = |at: usize, len: usize| Border::Reflect.at(at as i64, len).unwrap_or(0);
+    let (channels, columns) = (image.channels, from[1]..from[1] + tile[1]);
+    let within = columns.start.min(image.width)..columns.end.min(image.width);
+    let mirrored = |at: usize, len: usize| Border::Reflect.at(at as i64, len).unwrap_or(0);
     for y in from[0]..from[0] + tile[0] {
-        let row = image.row(place(y, image.height));
-        for x in from[1]..from[1] + tile[1] {
-            counts[usize::from(row[place(x, image.width) * image.channels + channel])] += 1;
+        let row = image.row(mirrored(y, image.height));
+        let pixels = row[within.start * channels..within.end * channels].chunks_exact(channels);
+        pixels.for_each(|it| counts[usize::from(it[channel])] += 1);
+        for x in columns.start.max(within.end)..columns.end {
+            counts[usize::from(row[mirrored(x, image.width) * channels + channel])] += 1;
         }
     }
     counts

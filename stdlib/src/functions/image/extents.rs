@@ -19,3 +19,11 @@ pub(super) fn side(call: &Applied<'_>, i: usize) -> Result<Extent, String> {
         Some(it) => Err(format!("expected a side from 1 to {SIDE_MAX} pixels, found {it}")),
     }
 }
+
+/// The side of a neighbourhood, which has a middle: odd, and at most `most`. `name` is what it is called.
+pub(super) fn odd(name: &str, size: i64, most: i64) -> Result<usize, Fault> {
+    if size % 2 == 1 && (1..=most).contains(&size) {
+        return Ok(size as usize);
+    }
+    Err(Fault::new("size", format!("{name} must be odd and from 1 to {most}, found {size}")))
+}

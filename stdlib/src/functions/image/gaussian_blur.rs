@@ -1,6 +1,6 @@
 //! `gaussian_blur`: a picture out of focus.
 
-use super::extents::picture;
+use super::extents::{odd, picture};
 use crate::{
     pixels::{blur, packed, with_room},
     prelude::*,
@@ -42,11 +42,7 @@ fn result(call: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn kernel_size(size: i64) -> Result<usize, Fault> {
-    if size % 2 == 1 && (1..=SIZE_MAX).contains(&size) {
-        return Ok(size as usize);
-    }
-    let detail = format!("the kernel size must be odd and from 1 to {SIZE_MAX}, found {size}");
-    Err(Fault::new("size", detail))
+    odd("the kernel size", size, SIZE_MAX)
 }
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! `median_blur`: each level becomes the median of those around it.
 
-use super::extents::picture;
+use super::extents::{odd, picture};
 use crate::{
     pixels::{median, packed, with_room},
     prelude::*,
@@ -32,11 +32,7 @@ fn result(call: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn checked(size: i64) -> Result<usize, Fault> {
-    if size % 2 == 1 && (1..=median::SIZE_MAX as i64).contains(&size) {
-        return Ok(size as usize);
-    }
-    let most = median::SIZE_MAX;
-    Err(Fault::new("size", format!("`size` must be odd and from 1 to {most}, found {size}")))
+    odd("`size`", size, median::SIZE_MAX as i64)
 }
 
 #[derive(Default)]

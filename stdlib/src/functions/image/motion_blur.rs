@@ -1,6 +1,6 @@
 //! `motion_blur`: a picture that moved while it was taken.
 
-use super::extents::picture;
+use super::extents::{odd, picture};
 use crate::{
     pixels::{line, packed, with_room},
     prelude::*,
@@ -37,11 +37,7 @@ fn result(call: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn checked(size: i64) -> Result<usize, Fault> {
-    if size % 2 == 1 && (1..=SIZE_MAX).contains(&size) {
-        return Ok(size as usize);
-    }
-    let detail = format!("`size` must be odd and from 1 to {SIZE_MAX}, found {size}");
-    Err(Fault::new("size", detail))
+    odd("`size`", size, SIZE_MAX)
 }
 
 #[derive(Default)]
