@@ -74,6 +74,7 @@ thread_local! {
 }
 
 /// What the calling thread would have used on such a machine, where it has used `cpu` here.
+#[cfg(all(unix, not(miri)))]
 pub(crate) fn as_there(cpu: Duration) -> Duration {
     (cpu + SPENT.get()).saturating_sub(LOST.get())
 }

@@ -442,7 +442,7 @@ mod tests {
             let (bits, mask, n) = (drawn(), drawn() & drawn(), round % 16);
             let expected = all::<Plain>(bits, mask, n, &block, by);
             for tier in Tier::available() {
-                let found = match tier {
+                let found: Result = match tier {
                     #[cfg(target_arch = "x86_64")]
                     Tier::Avx2 if round % 2 == 0 => all::<Avx2Loops>(bits, mask, n, &block, by),
                     #[cfg(target_arch = "x86_64")]
