@@ -11,6 +11,7 @@ pub mod codec;
 mod counter;
 mod disk;
 mod mapped;
+pub mod reading;
 mod record;
 mod room;
 mod segment;

@@ -25,7 +25,7 @@ pub mod tokens;
 pub use buffer::{Buffer, Pool, Recycled, SPARE, Scratch, Working};
 pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, Codecs, DiskRoom, Spared, Store, StoreStats, codec,
-    folder_bytes,
+    folder_bytes, reading,
 };
 pub use column::{
     Builder, Chunk, ChunkBuilder, Column, ROWS_END_TO_END_MAX, Ragged, Scatter, TEXTS_BYTES_MAX,

@@ -139,7 +139,7 @@ pub fn resident() -> Option<usize> {
 }
 
 /// Gives memory back to the system that the allocator keeps for later.
-pub(crate) fn trim() {
+pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
         unsafe extern "C" {
@@ -193,6 +193,22 @@ unsafe fn unmap_some(data: *mut u8, bytes: usize) {
     if bytes > 0 {
         // SAFETY: nobody uses the pages, says the caller. It fails only where the arguments are wrong.
         let _ = unsafe { rustix::mm::munmap(data.cast(), bytes) };
+    }
+}
+
+/// An empty file that lies in memory, with room for so many bytes; none where the system makes none.
+pub(crate) fn file_in_memory(bytes: u64) -> Option<File> {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let file =
+            File::from(rustix::fs::memfd_create("pipec", rustix::fs::MemfdFlags::CLOEXEC).ok()?);
+        file.set_len(bytes).ok()?;
+        Some(file)
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    {
+        let _ = bytes;
+        None
     }
 }
 

@@ -129,12 +129,6 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Processor time to read a byte: where nothing bounds the disk, the system holds what is there in memory.
-    fn read_ns(&self) -> f64 {
-        let is_held = self.disk.is_some_and(|it| it >= UNBOUNDED);
-        if is_held { Disk::IN_PLACE_NS } else { Disk::READ_NS }
-    }
-
     /// One disk for all, of so many bytes per second, and no room in memory.
     pub(crate) fn one_disk(rate: f64, epochs: f64) -> Self {
         let cores = driver::cores() as f64;
@@ -207,6 +201,13 @@ impl Site {
     pub(crate) fn forbid(&mut self, is_forbidden: impl Fn(&Candidate) -> bool) {
         let all = self.candidates().into_iter().filter(|it| is_forbidden(it));
         self.forbidden = all.map(|it| it.value_name()).collect();
+    }
+
+    /// Processor time to read a byte: where nothing bounds the disk, the system holds what is there in memory.
+    fn read_ns(&self, of: &Target) -> f64 {
+        let is_held = of.disk.is_some_and(|it| it >= UNBOUNDED);
+        let read = || self.sampled.as_ref().map_or(Disk::READ_NS, |it| it.read_ns);
+        if is_held { Disk::IN_PLACE_NS } else { read() }
     }
 
     /// All that may be kept.
@@ -290,7 +291,7 @@ impl Site {
                 room: ROOM,
                 storage: storage(of),
                 write_ahead: ROOM,
-                read_ns: of.read_ns(),
+                read_ns: self.read_ns(of),
             }),
             filled: BTreeMap::new(),
             objective: of.objective,
@@ -368,7 +369,7 @@ impl Site {
                 why: String::new(),
                 limit: ROOM,
                 disk_values: None,
-                read_ns: of.read_ns(),
+                read_ns: self.read_ns(of),
             }
         };
         self.told_of(of, pins.iter().map(choice).collect())
@@ -381,7 +382,7 @@ impl Site {
             room: ROOM,
             storage: storage(of),
             write_ahead: ROOM,
-            read_ns: of.read_ns(),
+            read_ns: self.read_ns(of),
         });
         let budget = Budget { memory: ROOM, own: 0, passes: of.epochs, disk };
         let view = View { choices, budget: Some(budget), ..view };
@@ -473,7 +474,7 @@ pub(crate) struct Pace {
     /// Seconds of a core for each of them.
     pub(crate) cpu: f64,
     /// Bytes that are read for each of them.
-    read: f64,
+    pub(crate) read: f64,
     /// Cores that it and all others kept busy.
     busy: f64,
     /// Threads that computed.

@@ -149,8 +149,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// To read a byte from disk: a copy from the pages of the system, and a checksum. Assumed: pictures of 270 kB on an
-    /// EPYC (`benches -- strategies S9`).
+    /// To read a byte from disk: a copy from the pages of the system, and a checksum. Assumed where no sample was taken:
+    /// pictures of 270 kB on an EPYC (`benches -- strategies S9`).
     pub const READ_NS: f64 = 0.17;
     /// To use a byte where the system holds it in memory, but in no cache of a core. Assumed: values of 270 kB to 1.1 MB
     /// there (`benches -- strategies S4`).

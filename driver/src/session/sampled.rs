@@ -10,7 +10,7 @@ use std::{
 };
 
 /// The number of the form of a file.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 /// Bytes of such a file at the most; far more than one ever has.
 const BYTES_MAX: u64 = 16 << 20;
 /// Files that a folder keeps of other programs and inputs.
@@ -26,6 +26,8 @@ pub struct Sampled {
     pub measured: Measured,
     /// The values that could be cached.
     pub values: Vec<SampledValue>,
+    /// Nanoseconds of a core to read a stored byte that the page cache holds.
+    pub read_ns: f64,
     /// Records that were taken for them.
     pub records: u64,
     /// Seconds that it took.

@@ -11,9 +11,9 @@ use crate::session::{
     sampled::{FORMAT, Interval, Sampled, SampledValue, name_of},
     stop::Stop,
 };
-use compiler::caches::{Candidate, SAVES_MIN, candidates};
+use compiler::caches::{Candidate, Disk, SAVES_MIN, candidates};
 use plan::{Codec, CodecFigures, Compressor, DType, Index, Measured, Program, parts::Keep};
-use runtime::{Failure, Rank, Step, codec, os};
+use runtime::{Failure, Rank, Step, codec, os, reading};
 use std::{
     sync::OnceLock,
     time::{Duration, Instant},
@@ -30,10 +30,12 @@ const RECORDS: (u64, f64) = (256, 0.01);
 /// Records that are enough, however many there are.
 const RECORDS_MAX: u64 = 1 << 15;
 /// Values that are encoded, and bytes of them, at the most.
-const ENCODED: (usize, usize) = (64, 16 << 20);
+const ENCODED: (usize, usize) = (64, 32 << 20);
 /// Bytes of them for each second that a sample may take.
 const ENCODED_PER_SECOND: f64 = 16e6;
-/// The same for the slowest codec.
+/// The part of the memory that they take at the most: as often as there are values, and twice when they are decoded.
+const ENCODED_OF_MEMORY: usize = 16;
+/// Bytes of them for the slowest codec.
 const ENCODED_SLOWLY: usize = 2 << 20;
 /// What the processor time of a few thousand records may differ from that of all by, as a part of it, besides chance: caches,
 /// clock rates, what else runs. Measured: 2 to 5% (`benches -- strategies S11`).
@@ -96,7 +98,10 @@ pub fn sample(
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let seconds = bench.begun.elapsed().as_secs_f64();
-    Ok(Sampled { format: FORMAT, version, measured, values, records, seconds })
+    let read_ns = reading::read_ns().unwrap_or(Disk::READ_NS);
+    // What follows may have little memory.
+    os::trim();
+    Ok(Sampled { format: FORMAT, version, measured, values, read_ns, records, seconds })
 }
 
 /// What a sample is taken of.
@@ -155,12 +160,15 @@ impl Bench<'_> {
         let world = records.map_or(1, |it| (it / each).max(1)).min(u64::from(u32::MAX)) as u32;
         let mut seen: Vec<Seen> = values.iter().map(|_| Seen::default()).collect();
         let mut cpu = Vec::new();
-        let encoded = ((self.sampling.seconds * ENCODED_PER_SECOND) as usize).min(ENCODED.1);
+        let in_time = (self.sampling.seconds * ENCODED_PER_SECOND) as usize;
+        let encoded = in_time.min(ENCODED.1).min(self.sampling.memory as usize / ENCODED_OF_MEMORY);
         let replicates = REPLICATES.min(world);
         for replicate in 0..replicates {
             if replicate > 0 && self.is_over(part) {
                 break;
             }
+            // As many from each place: values that lie side by side are alike.
+            let so_far = f64::from(replicate + 1) / f64::from(replicates);
             // Places that lie far apart.
             let step = u64::from(world) * u64::from(replicate) / u64::from(replicates);
             let first = (u64::from(self.sampling.seed) + step) % u64::from(world);
@@ -172,7 +180,8 @@ impl Bench<'_> {
                 match run.step(Some(TICK)) {
                     Step::Chunk(chunk) => {
                         for (column, seen) in chunk.columns.iter().zip(&mut seen) {
-                            (0..chunk.rows).for_each(|row| seen.take(&column.row(row), encoded));
+                            (0..chunk.rows)
+                                .for_each(|row| seen.take(&column.row(row), (encoded, so_far)));
                         }
                         taken += chunk.rows as u64;
                     }
@@ -241,10 +250,13 @@ fn dtype_of(program: &Program, candidate: &Candidate) -> DType {
 }
 
 impl Seen {
-    fn take(&mut self, value: &runtime::Tensor<'_>, most: usize) {
+    /// Copies a value that is to be encoded: all of them take at most so many bytes, and this part of those `so_far`.
+    fn take(&mut self, value: &runtime::Tensor<'_>, (most, so_far): (usize, f64)) {
         self.bytes.push(value.bytes() as f64);
+        let now = if self.taken.is_empty() { 1.0 } else { so_far };
+        let is_one_of = (self.taken.len() as f64) < ENCODED.0 as f64 * now;
         // One that is very large is not copied: nobody knows what codecs make of it.
-        if self.taken.len() < ENCODED.0 && self.n_bytes + value.bytes() <= most {
+        if is_one_of && (self.n_bytes + value.bytes()) as f64 <= most as f64 * now {
             self.n_bytes += value.bytes();
             self.taken.push((value.shape().to_vec(), value.packed().into_owned()));
         }
@@ -276,23 +288,32 @@ fn now() -> Duration {
     os::thread_cpu().unwrap_or_else(|| BEGUN.get_or_init(Instant::now).elapsed())
 }
 
+/// All are encoded before the first is decoded: whoever reads a cached value does not find it in the cache of a core.
 fn measure(codec: Codec, dtype: DType, values: &[Taken]) -> Option<CodecFigures> {
-    let (mut raw, mut stored) = (0, 0);
-    let [mut encoding, mut decoding] = [Duration::ZERO; 2];
-    let mut out = Vec::new();
-    for (shape, bytes) in values {
+    let mut encoding = Duration::ZERO;
+    let encode = |(shape, bytes): &Taken| {
         let begun = now();
-        let (used, frame) = codec::encode(codec, (dtype, shape), bytes, |used, frame| {
+        codec::encode(codec, (dtype, shape), bytes, |used, frame| {
             encoding += now().saturating_sub(begun);
             (used, frame.to_vec())
-        });
-        (raw, stored) = (raw + bytes.len(), stored + frame.len());
-        out.resize(bytes.len(), 0);
-        let begun = now();
-        if !codec::decode(used, (dtype, shape), &frame, &mut out) {
-            return None;
+        })
+    };
+    let frames: Vec<(Codec, Vec<u8>)> = values.iter().map(encode).collect();
+    let raw: usize = values.iter().map(|it| it.1.len()).sum();
+    let stored: usize = frames.iter().map(|it| it.1.len()).sum();
+    // Not zeros: pages of those are taken when they are written to.
+    let mut room = vec![1; raw];
+    // The shorter of two times: less else has happened then.
+    let mut decoding = Duration::MAX;
+    for _ in 0..2 {
+        let (mut left, begun) = (&mut room[..], now());
+        for ((shape, bytes), (used, frame)) in values.iter().zip(&frames) {
+            let out = left.split_off_mut(..bytes.len())?;
+            if !codec::decode(*used, (dtype, shape), frame, out) {
+                return None;
+            }
         }
-        decoding += now().saturating_sub(begun);
+        decoding = decoding.min(now().saturating_sub(begun));
     }
     let each = |time: Duration| time.as_secs_f64() * 1e9 / raw as f64;
     (raw > 0).then(|| CodecFigures {
