@@ -24,10 +24,12 @@ const CORES: &str = "0,1";
 /// A workload, ours and a peer's.
 struct Workload {
     id: &'static str,
-    /// Ours: what follows `pipec run`.
+    /// Ours: what follows `pipec run`; `PEER_DATA` is the folder of the data.
     ours: &'static [&'static str],
     /// The peer's script, variant and workload.
     peer: [&'static str; 3],
+    /// What the peer counts, in one of our records.
+    items: f64,
     /// What must be reached, and the figure that it is about.
     claims: &'static [Claim],
 }
@@ -58,6 +60,7 @@ const WORKLOADS: &[Workload] = &[
         id: "W1",
         ours: &["benches/w1.pipe", "--no-cache", "--limit", "80"],
         peer: ["tfdata", "fused", "W1"],
+        items: 1.0,
         claims: &[
             rate(2.8),
             most(
@@ -71,18 +74,21 @@ const WORKLOADS: &[Workload] = &[
         id: "W1a",
         ours: &["benches/w1.pipe", "--no-cache", "--limit", "80", "--set", "antialias=true"],
         peer: ["dali", "aa", "W1"],
+        items: 1.0,
         claims: &[rate(3.2)],
     },
     Workload {
         id: "W2",
         ours: &["benches/w2.pipe", "--no-cache", "--limit", "80"],
         peer: ["tfdata", "fused", "W2"],
+        items: 1.0,
         claims: &[rate(2.5)],
     },
     Workload {
         id: "W1 kept",
         ours: &["benches/w1.pipe", "--limit", "300"],
         peer: ["tfdata", "fused", "W1"],
+        items: 1.0,
         claims: &[rate(10.0)],
     },
     Workload {
@@ -90,24 +96,42 @@ const WORKLOADS: &[Workload] = &[
         // There is room for the indices of the pictures, and hardly any for the pictures.
         ours: &["benches/w1.pipe", "--limit", "120", "--memory", "430MiB"],
         peer: ["tfdata", "fused", "W1"],
+        items: 1.0,
         claims: &[rate(4.2)],
+    },
+    Workload {
+        id: "W4",
+        ours: &["benches/w4.pipe", "--set", "data=PEER_DATA", "--limit", "4000"],
+        peer: ["torch_dl", "tiktoken", "W4"],
+        items: 1024.0,
+        claims: &[least("ids/s, times the peer's", |ours, peer| ours.rate / peer.rate, 10.0)],
+    },
+    Workload {
+        id: "W5",
+        ours: &["benches/w5.pipe", "--set", "data=PEER_DATA", "--limit", "150000"],
+        peer: ["torch_dl", "pil", "W5"],
+        items: 1.0,
+        claims: &[rate(50.0)],
     },
     Workload {
         id: "W7",
         ours: &["benches/w7.pipe", "--limit", "1500000"],
         peer: ["ray_peer", "cv2", "W7"],
+        items: 1.0,
         claims: &[rate(100.0)],
     },
     Workload {
         id: "W1 memory",
         ours: &["benches/w1.pipe", "--no-cache", "--limit", "80"],
         peer: ["spdl_peer", "turbo", "W1"],
+        items: 1.0,
         claims: &[most("peak memory, MB", |ours, _| ours.memory_mb, 200.0)],
     },
     Workload {
         id: "W1 start",
         ours: &["benches/w1.pipe", "--no-cache", "--limit", "80"],
         peer: ["grain_peer", "th", "W1"],
+        items: 1.0,
         claims: &[most("process start to first batch, s", |ours, _| ours.first_s, 0.25)],
     },
 ];
@@ -115,9 +139,9 @@ const WORKLOADS: &[Workload] = &[
 /// What one side has done.
 #[derive(Debug, Clone, Copy)]
 struct Side {
-    /// Records a second.
+    /// Items a second.
     rate: f64,
-    /// Processor time of a record, in milliseconds.
+    /// Processor time of an item, in milliseconds.
     cpu_ms: f64,
     memory_mb: f64,
     /// Seconds from the start of the process to the first batch.
@@ -133,7 +157,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 fn beside(workload: &Workload) -> Vec<Row> {
     let pairs: Option<Vec<(Side, Side)>> =
-        (0..PAIRS).map(|_| Some((ours(workload.ours)?, peer(workload.peer)?))).collect();
+        (0..PAIRS).map(|_| Some((ours(workload)?, peer(workload.peer)?))).collect();
     let [script, variant, work] = workload.peer;
     let claimed = |it: &Claim| {
         let bound = match (it.least, it.most) {
@@ -168,14 +192,16 @@ fn told(figures: &[f64], pairs: &[(Side, Side)]) -> String {
 }
 
 /// Runs `pipec`, which lies beside this program.
-fn ours(arguments: &[&str]) -> Option<Side> {
+fn ours(workload: &Workload) -> Option<Side> {
     let program = env::current_exe().ok()?.with_file_name("pipec");
+    let data = data().display().to_string();
+    let arguments = workload.ours.iter().map(|it| it.replace("PEER_DATA", &data));
     let output = pinned(&program).args(["run", "--json"]).args(arguments).output().ok()?;
     let told: Value = serde_json::from_slice(&output.stdout).ok()?;
     let figure = |name: &str| told[name].as_f64();
     Some(Side {
-        rate: figure("records_per_second")?,
-        cpu_ms: figure("cpu_seconds")? / figure("records")? * 1e3,
+        rate: figure("records_per_second")? * workload.items,
+        cpu_ms: figure("cpu_seconds")? / figure("records")? / workload.items * 1e3,
         memory_mb: figure("memory_peak")? / 1e6,
         first_s: figure("first_batch_seconds")?,
     })
@@ -184,15 +210,13 @@ fn ours(arguments: &[&str]) -> Option<Side> {
 fn peer([script, variant, workload]: [&str; 3]) -> Option<Side> {
     let python = env::var("PEER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let folder = Path::new(FOLDER).canonicalize().ok()?;
-    let data: PathBuf =
-        env::var_os("PEER_DATA").map_or_else(|| folder.join("peer-data"), Into::into);
     let output = pinned(Path::new(&python))
         .current_dir(&folder)
         .env("VARIANT", variant)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .arg(format!("{script}.py"))
         .args(["--workload", workload, "--workers", "2", "--seconds", SECONDS, "--data"])
-        .arg(data)
+        .arg(data())
         .output()
         .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -205,6 +229,13 @@ fn peer([script, variant, workload]: [&str; 3]) -> Option<Side> {
         memory_mb: figure("peak_rss_mb")?,
         first_s: figure("startup_s")?,
     })
+}
+
+/// Where the data is that the peers made ready.
+fn data() -> PathBuf {
+    let given = env::var_os("PEER_DATA").map(PathBuf::from);
+    let given = given.unwrap_or_else(|| Path::new(FOLDER).join("peer-data"));
+    given.canonicalize().unwrap_or(given)
 }
 
 /// The program on the cores of the comparison.
