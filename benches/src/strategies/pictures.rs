@@ -281,11 +281,9 @@ impl<'a> Filled<'a> {
         choices: Option<Vec<Choice>>,
     ) -> Self {
         site.fill(&points);
-        // Of a second epoch: the first one looks at what is there, too.
-        let read = |epochs| site.epochs((&points, driver::cores()), epochs).read;
         // What is read counts otherwise where it is used in place, which nothing is on a virtual disk.
         let disk = Virtual::disk(UNBOUNDED as u64);
-        let read = 2.0 * read(2) - read(1);
+        let read = site.epochs((&points, driver::cores()), 1).read;
         drop(disk);
         Self { name, site, points, pins, choices, read }
     }

@@ -144,7 +144,7 @@ pub struct Disk {
     pub storage: usize,
     /// Bytes that the system takes into memory, and writes later, before anybody has to wait.
     pub write_ahead: u64,
-    /// Processor time to read a byte, in nanoseconds: [`Self::READ_NS`] or [`Self::IN_PLACE_NS`].
+    /// Processor time to read a byte, in nanoseconds: as a sample has measured it, [`Self::READ_NS`], or [`Self::IN_PLACE_NS`].
     pub read_ns: f64,
 }
 

@@ -127,8 +127,10 @@ impl Compiled {
         let room = memory.saturating_sub(other);
         let pass_lens = by_stage(&self.program, &view.pass_lens);
         let filled = view.filled.clone();
-        let read_ns = sampled.map(|it| it.read_ns);
-        let disk = disk.map(|it| Disk { read_ns: read_ns.unwrap_or(it.read_ns), ..it });
+        let disk = disk.map(|it| match sampled {
+            Some(sampled) => Disk { read_ns: sampled.read_ns, ..it },
+            None => it,
+        });
         let Asked { objective, ranks, .. } = asked;
         let known =
             Occasion { pass_lens, passes, room, disk, filled, ranks, ..Occasion::default() };

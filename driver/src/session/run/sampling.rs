@@ -33,7 +33,7 @@ const RECORDS_MAX: u64 = 1 << 15;
 const ENCODED: (usize, usize) = (64, 32 << 20);
 /// Bytes of them for each second that a sample may take.
 const ENCODED_PER_SECOND: f64 = 16e6;
-/// The part of the memory that they take at the most: as often as there are values, and twice when they are decoded.
+/// For each value that could be cached, they take at most the memory over this, and as much again while they are decoded.
 const ENCODED_OF_MEMORY: usize = 16;
 /// Bytes of them for the slowest codec.
 const ENCODED_SLOWLY: usize = 2 << 20;
