@@ -480,15 +480,24 @@ fn what_the_system_holds_is_used_where_it_lies() {
         let again = site.kept(&[&large[..], &["--workers", workers]].concat());
         assert_eq!((figure(&again, "hits"), figure(&again, "damaged")), (80, 0), "{again:#?}");
     }
-    // Another program empties the file while it is used: that is said, or nobody has noticed.
-    let base = ["run", "p.pipe", "--set", "data=data", "--set", "side=128", "--epochs", "100000"];
+    // Another program empties the file while it is used: that is said. In a moment in which nothing is used, its values
+    // are found to be damaged instead, and are computed anew: then again.
+    let base = ["run", "p.pipe", "--set", "data=data", "--set", "side=128", "--epochs", "10000"];
     let more = ["--cache", "kept", "--memory", "80MiB"];
-    let mut command = site.folder.command(&[&base[..], &more].concat());
-    let run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(700));
-    let emptied = site.kept_files(".seg");
-    emptied.iter().for_each(|it| fs::write(it, b"").unwrap());
-    let ended = Printed::of(&run.wait_with_output().unwrap());
+    let emptied = || {
+        let mut command = site.folder.command(&[&base[..], &more].concat());
+        let run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(700));
+        site.kept_files(".seg").iter().for_each(|it| fs::write(it, b"").unwrap());
+        Printed::of(&run.wait_with_output().unwrap())
+    };
+    let mut ended = emptied();
+    for _ in 0..3 {
+        if ended.code == 0 {
+            assert!(ended.err.contains("were damaged and recomputed"), "{ended:#?}");
+            ended = emptied();
+        }
+    }
     assert_eq!(ended.code, 5, "{ended:#?}");
     assert!(ended.err.contains("another program has changed"), "{ended:#?}");
     let again = site.kept(&large);
