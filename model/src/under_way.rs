@@ -21,6 +21,8 @@ const ROUNDS_MAX: u64 = 10_000;
 /// Requests to one store that are under way at a time, at the most: as many as the solver thinks of
 /// ([`crate::curve::READERS_MAX`]).
 const REQUESTS_MAX: u64 = crate::curve::READERS_MAX as u64;
+/// Requests for a record at the least that are reckoned with: of more records a task would be too long.
+const REQUESTS_LEAST: f64 = 1.0 / 64.0;
 /// Requests beyond those that keep the workers busy where all take the same: a batch of them takes as long as its
 /// slowest. Assumed.
 const REQUESTS_SPARE: f64 = 1.25;
@@ -32,7 +34,7 @@ pub struct Fetching {
     pub latency_ns: f64,
     /// Nanoseconds of a core that a record takes in all; 0 where nobody knows.
     pub record_ns: f64,
-    /// Nanoseconds that a reader takes for one that has come.
+    /// Nanoseconds of a reader for a record besides waiting for its requests.
     pub landing_ns: f64,
     /// Threads that compute, and those that read.
     pub workers: u64,
@@ -40,28 +42,32 @@ pub struct Fetching {
     pub readers: u64,
     /// Requests that the store answers at a time.
     pub requests_max: u64,
+    /// Requests for a record, on average.
+    pub requests: f64,
 }
 
 impl Fetching {
-    /// Requests that each reader has under way at a time.
+    /// Records for which each reader has requests under way at a time.
     ///
     /// Little's law: together they are the rate that the workers can do times how long a request takes. A reader has
     /// none under way while it takes in what has come, so that each of them has the more.
     pub fn batch(&self) -> u64 {
         let readers = self.readers.max(1) as f64;
-        let most = (REQUESTS_MAX.min(self.requests_max) / self.readers.max(1)).max(1);
+        let most = REQUESTS_MAX.min(self.requests_max) as f64;
         if self.record_ns <= 0.0 || self.latency_ns <= 0.0 {
-            return most;
+            return ((most / readers) as u64).max(1);
         }
         let rate = self.workers.max(1) as f64 / self.record_ns;
-        let taking_in = (rate * self.landing_ns).min(readers / 2.0);
-        let batch = REQUESTS_SPARE * rate * self.latency_ns / (readers - taking_in);
-        (batch.ceil() as u64).clamp(1, most)
+        let asking = readers - (rate * self.landing_ns).min(readers / 2.0);
+        let most = most / self.requests.max(REQUESTS_LEAST);
+        let wanted = REQUESTS_SPARE * rate * self.latency_ns;
+        let batch = (wanted / asking).ceil().min(most / asking);
+        (batch as u64).max(1)
     }
 
     /// Requests that are under way at a time.
     pub fn under_way(&self) -> u64 {
-        self.batch() * self.readers.max(1)
+        ((self.batch() * self.readers.max(1)) as f64 * self.requests).ceil() as u64
     }
 }
 
@@ -256,6 +262,7 @@ mod tests {
                 workers: 2,
                 readers: 4,
                 requests_max: 1024,
+                requests: 1.0,
             }
         };
         // 2,000 records/s, each of which is 30 ms on its way: 60, and a quarter more.
@@ -267,6 +274,9 @@ mod tests {
         assert_eq!((fetching(30e6, 1e3).batch(), fetching(30e6, 0.0).batch()), (64, 64));
         assert_eq!(Fetching { requests_max: 8, ..fetching(30e6, 1e6) }.under_way(), 8);
         assert_eq!(Fetching { requests_max: 0, ..fetching(30e6, 1e6) }.batch(), 1);
+        // One record in five asks for anything, the others are cached.
+        let partly = Fetching { requests_max: 8, requests: 0.2, ..fetching(30e6, 1e6) };
+        assert_eq!((partly.batch(), partly.under_way()), (10, 8));
         // Each of 4 readers takes in for a quarter of the time.
         assert_eq!(Fetching { landing_ns: 500e3, ..fetching(30e6, 1e6) }.batch(), 25);
     }

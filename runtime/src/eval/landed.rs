@@ -131,6 +131,7 @@ impl Compiled {
         }
         machine.landed.all.clear();
         let mut asked = self.asked(machine, chunk);
+        self.reading.waits.count(asked.len(), chunk.rows);
         if asked.is_empty() {
             return;
         }
@@ -198,7 +199,7 @@ impl Compiled {
         storage.read(&requests, &mut buffers);
         let Buffers { rooms, faults, first, .. } = buffers;
         if let Some(first) = first {
-            self.reading.waits.note(storage, first);
+            self.reading.waits.note(storage, [first, begun.elapsed()]);
         }
         for ((asked, room), fault) in asked.into_iter().zip(rooms).zip(faults) {
             let bytes = match fault {

@@ -424,21 +424,24 @@ impl State {
         [id].into_iter().chain(after).filter_map(|it| self.requests(it)).fold(worth, usize::max)
     }
 
-    /// Requests that a task of the node is to have under way, where it reads of a far storage: as many as keep the
-    /// workers busy with what is done to the records afterwards.
+    /// Records that a task of the node is to have under way, where it reads of a far storage: as many as keep the
+    /// workers busy with what is done to them afterwards.
     fn requests(&self, id: usize) -> Option<usize> {
         let node = &self.nodes[id];
-        let Seen { latency, requests_max } = node.far()?;
+        let Seen { latency, answered, requests_max, each: requests } = node.far()?;
         let own = node.measured.cpu_of_all();
         let after = node.below.iter().map(|&it| self.nodes[it].measured.worked);
         let each = |time: Duration| time.as_nanos() as f64 / node.measured.records.max(1) as f64;
+        // It may wait for a disk as well: for what is cached there.
+        let besides = node.measured.worked.saturating_sub(answered).max(own);
         let fetching = Fetching {
             latency_ns: latency.as_nanos() as f64,
             record_ns: each(own + after.sum::<Duration>()),
-            landing_ns: each(own),
+            landing_ns: each(besides),
             workers: node.limit.workers as u64,
             readers: self.threads[Class::Reader as usize] as u64,
             requests_max: requests_max as u64,
+            requests,
         };
         usize::try_from(fetching.batch()).ok()
     }

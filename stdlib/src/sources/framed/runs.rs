@@ -73,7 +73,7 @@ impl Ranges {
         let begun = Instant::now();
         storage.read(requests, self);
         if let Some(first) = self.first {
-            waits.note(storage, first - begun);
+            waits.note(storage, [first - begun, begun.elapsed()]);
         }
     }
 
