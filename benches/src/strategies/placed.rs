@@ -44,6 +44,10 @@ pub(crate) fn layout() -> Vec<Row> {
     let target =
         Target { cores, source: FILES, disk: Some(SEGMENTS), room: 0, epochs: 90.0, objective };
     let choices = site.chosen(&target);
+    let told = [
+        site.told(&target, &[Pin::all(FILE, Tier::Disk)]).rate,
+        site.told_of(&target, choices.clone()).rate,
+    ];
     let packed = choices.iter().filter(|it| it.kept && it.candidate.reads).map(|it| it.disk_share);
     let packed = packed.fold(0.0, f64::max);
     let (bytes, chosen) = (site.pinned(&[Pin::all(FILE, Tier::Disk)]), site.points(&choices));
@@ -60,9 +64,11 @@ pub(crate) fn layout() -> Vec<Row> {
     // Where something else is faster than packed bytes, that may be chosen.
     let is_best = packed > 0.5 || as_chosen >= by_bytes;
     let figure = format!(
-        "{:.1} times ({by_bytes:.0} and {plain:.0}/s); chosen: {}, {as_chosen:.0}/s",
+        "{:.1} times ({by_bytes:.0} and {plain:.0}/s, predicted {:.0}); chosen: {}, {as_chosen:.0}/s, predicted {:.0}",
         by_bytes / plain,
-        in_words(&choices)
+        told[0],
+        in_words(&choices),
+        told[1]
     );
     vec![Row::new("S10", claim, figure, by_bytes >= 5.0 * plain && is_best), records_of_files()]
 }

@@ -450,12 +450,15 @@ impl Form {
     /// Nanoseconds to find a byte of a value: to decode it, and to read what is read from disk. It lies in memory for
     /// nothing.
     fn found_ns(&self, read_ns: f64) -> f64 {
-        let CodecFigures { left, decode_ns, .. } = self.figures;
+        let CodecFigures { codec, left, decode_ns, .. } = self.figures;
+        // What is decoded lies in the cache of the core that uses it; a copy lies in that of the core that has read it.
+        let is_copied = codec == Codec::NONE && read_ns > Disk::IN_PLACE_NS;
+        let used_ns = if is_copied { Disk::IN_PLACE_NS } else { 0.0 };
         self.share
             * match self.tier {
                 Tier::Memory => decode_ns,
                 Tier::Both => 0.0,
-                Tier::Disk => read_ns * left + decode_ns,
+                Tier::Disk => read_ns * left + decode_ns + used_ns,
             }
     }
 

@@ -39,6 +39,7 @@ impl Outlook {
                 workers: workers as u64,
                 readers: under_way::readers(workers as usize) as u64,
                 requests_max,
+                requests: 1.0,
             };
             let (under_way, bytes) = (fetching.under_way(), reads.bytes / reads.requests);
             Some(Requests { storage: reads.storage, under_way, rate, bytes })
