@@ -74,15 +74,40 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
-    /// What its field of this number holds, where it has that field alone, and once.
+    /// What its field of this number, below 16, holds, where it has that field alone, and once.
     #[inline]
-    pub(crate) fn only(mut self, number: u64) -> Option<&'a [u8]> {
-        match self.next() {
-            Ok(Some((found, Value::Bytes(it)))) if found == number && self.rest.is_empty() => {
-                Some(it)
-            }
-            _ => None,
+    pub(crate) fn only(mut self, number: u8) -> Option<&'a [u8]> {
+        self.next_bytes(number).filter(|_| self.rest.is_empty())
+    }
+
+    /// Takes the next field where it holds bytes and is of this number, below 16, laid out as every writer does it; none
+    /// where it is not, and then nothing is taken.
+    #[inline(always)]
+    pub(crate) fn next_bytes(&mut self, number: u8) -> Option<&'a [u8]> {
+        let (tag, mut rest) = self.rest.split_first()?;
+        if *tag != number << 3 | 2 {
+            return None;
         }
+        let len = match *rest {
+            [one @ ..0x80, ref others @ ..] => {
+                rest = others;
+                usize::from(one)
+            }
+            [low, high @ ..0x80, ref others @ ..] => {
+                rest = others;
+                usize::from(low & 0x7f) | usize::from(high) << 7
+            }
+            _ => usize::try_from(longer_varint(&mut rest).ok()?).ok()?,
+        };
+        let (taken, rest) = rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// Whether nothing follows.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.rest.is_empty()
     }
 
     fn take(&mut self, len: usize) -> Result<&'a [u8], Fault> {
@@ -133,11 +158,23 @@ fn longer_varint(rest: &mut &[u8]) -> Result<u64, Fault> {
 }
 
 /// How many numbers there are in a row of them: each ends with a byte below 128.
+#[inline]
 pub(crate) fn count_packed(packed: &[u8]) -> usize {
+    if packed.len() <= SHORT {
+        let (words, rest) = packed.as_chunks();
+        let ends = |word: &[u8; 8]| (!u64::from_le_bytes(*word) & LAST).count_ones() as usize;
+        let others = rest.iter().filter(|it| **it < 0x80).count();
+        return words.iter().map(ends).sum::<usize>() + others;
+    }
     // Sums of bytes, so that many are counted at a time.
     let ends = |some: &[u8]| some.iter().map(|it| u8::from(*it < 0x80)).sum::<u8>();
     packed.chunks(255).map(|it| usize::from(ends(it))).sum()
 }
+
+/// Bytes of a row of numbers that is counted word by word.
+const SHORT: usize = 64;
+/// The bits of a word that the last bytes of numbers lack.
+const LAST: u64 = 0x8080_8080_8080_8080;
 
 /// Bytes of a row of numbers that are looked at together.
 const BLOCK: usize = 64;
@@ -157,7 +194,7 @@ pub(crate) fn unpack<'t, T>(
         // With eight bytes behind them, so that each number that begins in a block can be read as one word.
         let mut padded = [0; BLOCK + 8];
         let block = rest.first_chunk().unwrap_or_else(|| {
-            padded[..rest.len()].copy_from_slice(rest);
+            pad(rest, &mut padded);
             &padded
         });
         let mut ends = ends(block) & u64::MAX >> (BLOCK - rest.len().min(BLOCK));
@@ -165,6 +202,20 @@ pub(crate) fn unpack<'t, T>(
             longer_varint(&mut rest)?;
         }
         let mut start = 0;
+        if are_short(ends) {
+            while ends != 0 {
+                let end = ends.trailing_zeros() as usize + 1;
+                ends &= ends - 1;
+                // `start` is below 64.
+                let four = std::array::from_fn(|i| block[start % BLOCK + i]);
+                let word = u32::from_le_bytes(four) & u32::MAX >> (32 - 8 * (end - start));
+                let value = of(joined_four(word).into())?;
+                if let Some(to) = to.get_mut(n) {
+                    *to = value;
+                }
+                (start, n) = (end, n + 1);
+            }
+        }
         // Where a number begins hangs on the ends alone, not on the number before: several are read at once.
         while ends != 0 {
             let end = ends.trailing_zeros() as usize + 1;
@@ -186,14 +237,53 @@ pub(crate) fn unpack<'t, T>(
     Ok(to.get_mut(n..).unwrap_or_default())
 }
 
+/// Whether all numbers that end in a block, of which the bits are the last bytes, have at most four bytes.
+#[inline]
+fn are_short(ends: u64) -> bool {
+    let Some(last) = ends.checked_ilog2() else { return false };
+    let others = !ends & ((1 << last) - 1);
+    let two = others & others >> 1;
+    two & two >> 2 == 0
+}
+
+/// Copies what is shorter than `to` to its front, word by word.
+#[inline]
+fn pad(from: &[u8], to: &mut [u8; BLOCK + 8]) {
+    let (words, rest) = from.as_chunks::<8>();
+    let (to_words, _) = to.as_chunks_mut::<8>();
+    to_words.iter_mut().zip(words).for_each(|(to, it)| *to = *it);
+    match from.last_chunk::<8>() {
+        // The last whole word lies over one that is there already.
+        Some(last) => to[from.len() - 8..from.len()].copy_from_slice(last),
+        None => to.iter_mut().zip(rest).for_each(|(to, it)| *to = *it),
+    }
+}
+
 /// Which bytes of a block are the last ones of their numbers: a bit each.
+#[inline]
 fn ends(block: &[u8; BLOCK + 8]) -> u64 {
     let (words, _) = block[..BLOCK].as_chunks();
-    words.iter().rev().fold(0, |all, word| {
-        let lasts = !u64::from_le_bytes(*word) >> 7 & 0x0101_0101_0101_0101;
-        // Bit 8 i goes to bit 56 + i; nothing else reaches the highest byte.
-        all << 8 | lasts.wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
+    let words = words.iter().map(|it| u64::from_le_bytes(*it));
+    words.rev().fold(0, |all, word| all << 8 | ends_of(word))
+}
+
+/// The same of a word, in the lowest byte.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn ends_of(word: u64) -> u64 {
+    use std::arch::x86_64::{_mm_cvtsi64_si128, _mm_movemask_epi8};
+    // SAFETY: all processors of this architecture have SSE2.
+    let mask = unsafe { _mm_movemask_epi8(_mm_cvtsi64_si128(word.cast_signed())) };
+    !u64::from(mask.cast_unsigned()) & 0xff
+}
+
+/// The same of a word, in the lowest byte.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn ends_of(word: u64) -> u64 {
+    let lasts = !word >> 7 & 0x0101_0101_0101_0101;
+    // Bit 8 i goes to bit 56 + i; nothing else reaches the highest byte.
+    lasts.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// The number that groups of seven bits are, one in each byte: two, four and eight of them are put together.
@@ -202,6 +292,14 @@ fn joined(word: u64) -> u64 {
     let two = (seven & 0x007f_007f_007f_007f) | (seven & 0x7f00_7f00_7f00_7f00) >> 1;
     let four = (two & 0x0000_3fff_0000_3fff) | (two & 0x3fff_0000_3fff_0000) >> 2;
     (four & 0x0fff_ffff) | (four & 0x0fff_ffff_0000_0000) >> 4
+}
+
+/// The same of four bytes.
+#[inline]
+fn joined_four(word: u32) -> u32 {
+    let seven = word & 0x7f7f_7f7f;
+    let two = (seven & 0x007f_007f) | (seven & 0x7f00_7f00) >> 1;
+    (two & 0x3fff) | (two & 0x3fff_0000) >> 2
 }
 
 /// The fault of bytes that are no message.

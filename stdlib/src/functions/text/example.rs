@@ -128,7 +128,20 @@ pub(super) struct Feature<'a> {
 
 impl<'a> Feature<'a> {
     /// The feature that a message is. Of lists of several kinds the last one counts, as of any `oneof`.
+    #[inline]
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
+        let lists = Message::new(bytes);
+        // One list, as nearly all are written.
+        for (number, kind) in [(3, Kind::Ints), (2, Kind::Floats), (1, Kind::Bytes)] {
+            if let Some(list) = lists.only(number) {
+                return Ok(Self { kind, lists, packed: Message::new(list).only(1) });
+            }
+        }
+        Self::of_many(bytes)
+    }
+
+    /// The same of a message of several fields.
+    fn of_many(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut feature = Self { kind: Kind::Empty, lists: Message::new(&[]), packed: None };
         let mut fields = Message::new(bytes);
         loop {

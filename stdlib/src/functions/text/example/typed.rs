@@ -5,7 +5,7 @@
 //! fault there.
 
 use super::{super::as_feature, Feature};
-use crate::protobuf::{Message, Value};
+use crate::protobuf::Message;
 use plan::{DType, Extent, Type};
 use runtime::{Builder, Out};
 
@@ -76,9 +76,8 @@ impl Features {
         let mut missing = u64::MAX.checked_shr((FEATURES_MAX - self.all.len()) as u32).unwrap_or(0);
         let mut entries = Message::new(Message::new(example).only(1)?);
         let mut at = 0;
-        while let Some(entry) = entries.next().ok()? {
-            let (1, Value::Bytes(entry)) = entry else { return None };
-            let (name, value) = name_and_value(entry)?;
+        while !entries.is_over() {
+            let (name, value) = name_and_value(entries.next_bytes(1)?)?;
             if let Some(which) = names.which(at, name, self) {
                 // The last one of the same name would count.
                 let is_first = missing >> which & 1 == 1;
@@ -114,10 +113,8 @@ impl Names {
 /// The key and the value of an entry of a map, where they come in this order, and nothing else does.
 fn name_and_value(entry: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut fields = Message::new(entry);
-    match (fields.next().ok()??, fields.next().ok()??, fields.next().ok()?) {
-        ((1, Value::Bytes(name)), (2, Value::Bytes(value)), None) => Some((name, value)),
-        _ => None,
-    }
+    let (name, value) = (fields.next_bytes(1)?, fields.next_bytes(2)?);
+    fields.is_over().then_some((name, value))
 }
 
 #[cfg(test)]
