@@ -88,17 +88,7 @@ impl<'a> Message<'a> {
         if *tag != number << 3 | 2 {
             return None;
         }
-        let len = match *rest {
-            [one @ ..0x80, ref others @ ..] => {
-                rest = others;
-                usize::from(one)
-            }
-            [low, high @ ..0x80, ref others @ ..] => {
-                rest = others;
-                usize::from(low & 0x7f) | usize::from(high) << 7
-            }
-            _ => usize::try_from(longer_varint(&mut rest).ok()?).ok()?,
-        };
+        let len = usize::try_from(varint(&mut rest).ok()?).ok()?;
         let (taken, rest) = rest.split_at_checked(len)?;
         self.rest = rest;
         Some(taken)
@@ -133,6 +123,10 @@ pub(crate) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
         [one @ ..0x80, others @ ..] => {
             *rest = others;
             Ok(u64::from(*one))
+        }
+        [low, high @ ..0x80, others @ ..] => {
+            *rest = others;
+            Ok(u64::from(low & 0x7f) | u64::from(*high) << 7)
         }
         _ => longer_varint(rest),
     }
@@ -202,25 +196,16 @@ pub(crate) fn unpack<'t, T>(
             longer_varint(&mut rest)?;
         }
         let mut start = 0;
-        if are_short(ends) {
-            while ends != 0 {
-                let end = ends.trailing_zeros() as usize + 1;
-                ends &= ends - 1;
-                // `start` is below 64.
-                let four = std::array::from_fn(|i| block[start % BLOCK + i]);
-                let word = u32::from_le_bytes(four) & u32::MAX >> (32 - 8 * (end - start));
-                let value = of(joined_four(word).into())?;
-                if let Some(to) = to.get_mut(n) {
-                    *to = value;
-                }
-                (start, n) = (end, n + 1);
-            }
-        }
+        let is_short = are_short(ends);
         // Where a number begins hangs on the ends alone, not on the number before: several are read at once.
         while ends != 0 {
             let end = ends.trailing_zeros() as usize + 1;
             ends &= ends - 1;
             let value = match block[start..].first_chunk() {
+                Some(eight) if is_short => {
+                    let word = u64::from_le_bytes(*eight) as u32;
+                    joined_four(word & u32::MAX >> (32 - 8 * (end - start))).into()
+                }
                 Some(eight) if end - start <= 8 => {
                     joined(u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * (end - start)))
                 }

@@ -421,14 +421,14 @@ impl State {
         // What comes to a stage that asks a far storage is as much as it is to ask for at a time.
         let after = node.below.iter().rev().copied();
         let after = after.take_while(|&it| matches!(self.nodes[it].kind, Kind::Transform { .. }));
-        [id].into_iter().chain(after).filter_map(|it| self.requests(it)).fold(worth, usize::max)
+        [id].into_iter().chain(after).filter_map(|it| self.rows_asked(it)).fold(worth, usize::max)
     }
 
     /// Records that a task of the node is to have under way, where it reads of a far storage: as many as keep the
     /// workers busy with what is done to them afterwards.
-    fn requests(&self, id: usize) -> Option<usize> {
+    fn rows_asked(&self, id: usize) -> Option<usize> {
         let node = &self.nodes[id];
-        let Seen { latency, answered, requests_max, each: requests } = node.far()?;
+        let Seen { latency, answered, requests_max, requests } = node.far()?;
         let own = node.measured.cpu_of_all();
         let after = node.below.iter().map(|&it| self.nodes[it].measured.worked);
         let each = |time: Duration| time.as_nanos() as f64 / node.measured.records.max(1) as f64;

@@ -34,7 +34,7 @@ pub struct Seen {
     /// Requests that it answers at a time.
     pub requests_max: usize,
     /// Requests for a record, on average: fewer than one where some of the records are cached.
-    pub each: f64,
+    pub requests: f64,
 }
 
 impl Waits {
@@ -65,11 +65,11 @@ impl Waits {
         let requests_max = self.requests_max.load(Relaxed);
         let answered = Duration::from_nanos(self.answered.load(Relaxed));
         let records = self.records.load(Relaxed);
-        let each = match records {
+        let requests = match records {
             // Nobody counts them where each record is asked for.
             0 => 1.0,
             _ => self.requests.load(Relaxed) as f64 / records as f64,
         };
-        Some(Seen { latency: Duration::from_nanos(waited), answered, requests_max, each })
+        Some(Seen { latency: Duration::from_nanos(waited), answered, requests_max, requests })
     }
 }

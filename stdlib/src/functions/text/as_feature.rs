@@ -126,12 +126,6 @@ fn known(extent: &Extent) -> Option<usize> {
 /// The extents of `n` elements: the one that the type leaves open follows from the others.
 fn agreed(axes: &[Extent], n: usize) -> Result<[usize; MAX_RANK], Fault> {
     let mut shape = [0; MAX_RANK];
-    if let [axis] = axes
-        && known(axis).is_none()
-    {
-        shape[0] = n;
-        return Ok(shape);
-    }
     let fixed: usize = axes.iter().filter_map(known).fold(1, usize::saturating_mul);
     let open = match axes.iter().filter(|it| known(it).is_none()).count() {
         0 => None,
