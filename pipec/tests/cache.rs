@@ -415,6 +415,28 @@ fn the_bound_is_kept_and_told() {
     assert!(site.kept_files(".seg").is_empty());
 }
 
+/// A lock may name a value that only another plan of the pipeline has: it is said why that cannot be kept.
+#[test]
+fn a_lock_may_name_a_value_of_another_plan() {
+    let text = "pipeline p = files(\"sample:images?count=40\") |> map { image: decode_jpeg(bytes) |> resize(64, 64) \
+                |> random_crop(32) } |> batch(8)";
+    let folder = Folder::of("other-plan", &[("p.pipe", text)]);
+    folder.pipec(&["tune", "p.pipe", "--seconds", "2s"]).ends(0, &[]);
+    let path = folder.join("p.pipe.lock");
+    let lock = fs::read_to_string(&path).unwrap();
+    let (head, found) = lock.split_once("\n[pipeline.\"p\".found]").unwrap();
+    let head = head.split("\nkeep").next().unwrap();
+    let keep = "[[pipeline.p.keep]]\nvalue = \"p.map#1.resize\"\ntier = \"both\"\ncodec = \"none\"\nshare = 1.0\n";
+    fs::write(&path, format!("{head}\n{keep}\n[pipeline.\"p\".found]{found}")).unwrap();
+    let run = ["run", "p.pipe", "--epochs", "5"];
+    folder
+        .pipec(&run)
+        .ends(1, &["caches `p.map#1.resize` on disk", "name the folder with `--cache DIR`"]);
+    let kept = folder.pipec(&[&run[..], &["--cache", "kept", "--json"]].concat());
+    kept.ends(0, &[]);
+    assert!(kept.out.contains("\"function\": \"resize\""), "{kept:#?}");
+}
+
 /// What a lock says is done, in whatever form, and the output is the same.
 #[test]
 fn a_lock_says_where_and_how_values_are_cached() {

@@ -9,7 +9,7 @@ import os
 import re
 import warnings as _warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from . import _pipec
 from ._array import Array
@@ -263,19 +263,76 @@ class Pipe:
         return found
 
     def tune(
-        self, seconds: float = 60.0, *, epochs: int = 1, write: bool = True, objective: str | None = None
+        self,
+        seconds: float = 60.0,
+        *,
+        epochs: int = 1,
+        cache: str | os.PathLike[str] | None = None,
+        strategies: bool = False,
+        top: int = 3,
+        write: bool = True,
+        objective: str | None = None,
     ) -> dict[str, Any]:
         """Measures the pipeline, chooses the number of workers and caches, and measures again. The result is written
         to the lock file beside the program, which `load` then uses, unless `write` is false or the program is
-        not in a file. `objective` is what caching is to be the best for (default: as given to `load`)."""
+        not in a file. `objective` is what caching is to be the best for (default: as given to `load`).
+
+        With `strategies` or `cache`, it compares what could be cached for `epochs` epochs, also in the folder `cache`: the
+        `top` best strategies by the model, and caching nothing, are run in turn on a part of the records. The result then
+        has the `strategies`, the choice of the model first, with their bytes and predicted rates, and `measured` records/s of those
+        that were run; `explanation` is the same as a table."""
         epochs, objective = _natural("epochs", epochs, least=1), _objective(objective)
-        found = self._native.tune(float(seconds), epochs, write, objective)
-        explanation, tried, workers, keep, lock = found
+        if strategies or cache is not None:
+            return self._tune_strategies((float(seconds), epochs, _natural("top", top, least=1, most=100)),
+                                         cache, write, objective)
+        explanation, tried, workers, keep, lock = self._native.tune((float(seconds), epochs), write, objective)
         return {
             "workers": workers, "keep": keep, "explanation": explanation,
             "tried": [{"workers": n, "records_per_second": rate} for n, rate in tried],
             "lock": None if lock is None else os.fspath(lock),
         }
+
+    def _tune_strategies(
+        self,
+        aim: tuple[float, int, int],
+        cache: str | os.PathLike[str] | None,
+        write: bool,
+        objective: str | None,
+    ) -> dict[str, Any]:
+        if aim[1] < 2 and cache is None:
+            raise _wrong("one epoch reads each record once, so nothing is worth caching: pass the number of epochs, "
+                         "`epochs=90`, or a folder in which later runs find the values, `cache=\"dir\"`")
+        folder = None if cache is None else os.fspath(cache)
+        table, rows, keep, notes, lock = self._native.strategies(aim, folder, write, objective)
+        return {
+            "strategies": json.loads(rows)["rows"], "keep": keep, "explanation": table, "notes": notes,
+            "lock": None if lock is None else os.fspath(lock),
+        }
+
+    def prepare(
+        self,
+        cache: str | os.PathLike[str] | None = None,
+        *,
+        epochs: int | None = None,
+        keep: str | Sequence[str] = (),
+        progress: Callable[[dict[str, Any]], object] | None = None,
+    ) -> dict[str, Any]:
+        """Fills the folder `cache` (default: as given to `load`) ahead of training: what a run of `epochs` epochs (default:
+        as given to `load`, otherwise many) would cache on disk. Only the steps up to these values are run, once for each
+        record and on all cores. Values that are cached already are not computed again: after Ctrl-C or a crash, call it again.
+
+        `keep` names the values to cache, and none else: `"index"`, the positions of the parts of each JPEG; a function such as
+        `"decode_jpeg"`; or `"train.map#1.decode_jpeg"`. `progress` is called up to ten times a second with a dict of
+        `functions`, `values`, `of`, `written` and `seconds`; an exception of its own stops the filling.
+
+        The result has the `values`, each a dict with `function`, `values`, `written`, `bytes` and `seconds`, and the `notes`
+        that `pipec prepare` prints."""
+        folder = self._told["cache"] if cache is None else os.fspath(cache)
+        if folder is None:
+            raise _wrong("pass the folder to cache in: `pipe.prepare(\"dir\")`, or `pipec.load(…, cache=\"dir\")`")
+        epochs = None if epochs is None else _natural("epochs", epochs, least=1)
+        values, notes = self._native.prepare(folder, epochs, [keep] if isinstance(keep, str) else list(keep), progress)
+        return {"values": json.loads(values), "notes": notes}
 
     def close(self) -> None:
         """Stops its threads, as does dropping the last reference. The pipeline can be iterated again."""

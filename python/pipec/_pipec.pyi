@@ -1,7 +1,7 @@
 """The native part: what `pipec` is made of, and nobody else should use."""
 
 import os
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 __version__: str
 
@@ -35,8 +35,18 @@ class Native:
     ) -> tuple[str, str, str]: ...
     def profile(self, seconds: float, path: str | None) -> str: ...
     def tune(
-        self, seconds: float, epochs: int, write: bool, objective: str | None
+        self, aim: tuple[float, int], write: bool, objective: str | None
     ) -> tuple[str, list[tuple[int, float]], int, list[str], str | os.PathLike[str] | None]: ...
+    def strategies(
+        self, aim: tuple[float, int, int], cache: str | None, write: bool, objective: str | None
+    ) -> tuple[str, str, list[str], list[str], str | os.PathLike[str] | None]: ...
+    def prepare(
+        self,
+        folder: str,
+        epochs: int | None,
+        keep: list[str],
+        progress: Callable[[dict[str, Any]], object] | None,
+    ) -> tuple[str, list[str]]: ...
 
 class Batches:
     def __iter__(self) -> Batches: ...

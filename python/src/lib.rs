@@ -10,6 +10,7 @@ mod fork;
 mod held;
 mod numpy;
 mod pipe;
+mod planning;
 mod process;
 mod program;
 mod ready;

@@ -9,18 +9,19 @@ use crate::{
     errors,
     foreign::Functions,
     fork::Process,
+    planning::{self, Compared, Tuned},
     program::{Program, Source, Told, parsed_objective, sharable},
     ready::{Form, Keys, Ready},
     schema,
     wait::{TICK, patiently},
 };
 use driver::{
-    Arrival, Circumstances, Host, ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, Lock, Profile, RunOptions,
-    State, Stop, Stream, USED_AFTER_FORK, WRONG_ARGUMENT, profile, tune,
+    Arrival, ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, RunOptions, State, Stream, USED_AFTER_FORK,
+    WRONG_ARGUMENT,
 };
 use model::strategy::Objective;
 use pyo3::{prelude::*, types::PyDict};
-use runtime::{Failure, Rank};
+use runtime::Rank;
 use std::{
     collections::BTreeMap,
     mem::ManuallyDrop,
@@ -498,7 +499,7 @@ impl Native {
         let mut engine = self.opened(py)?;
         let stream = engine.stream.as_mut().expect("it was opened");
         let summary = py.detach(move || stream.summary());
-        json(&summary)
+        planning::json(&summary)
     }
 
     /// The explanation as text, as a page, and as the text of a JSON object.
@@ -510,90 +511,52 @@ impl Native {
         verbose: bool,
         objective: Option<&str>,
     ) -> PyResult<(String, String, String)> {
-        let of = self.program.circumstances((epochs, consumer), self.objective(py, objective)?);
-        let compiled = self.program.compiled.clone();
-        let work = move || {
-            let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
-            let of = Circumstances { host, ..of };
-            let it = (*compiled).clone().planned(&of, &mut |_| {})?.explanation();
-            let text = if verbose { it.text() } else { it.short() };
-            Ok::<_, Failure>((text, it.html(None), serde_json::to_string(&it)))
-        };
-        let made = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
-        Ok((made.0, made.1, made.2.map_err(wrong_json)?))
+        let objective = self.objective(py, objective)?;
+        self.program.explain(py, ((epochs, consumer), objective), verbose)
     }
 
     /// Measures it for so many seconds at the most; writes the profile into a file, if one is named.
     fn profile(&self, py: Python<'_>, seconds: f64, path: Option<PathBuf>) -> PyResult<String> {
-        let (compiled, options) = (self.program.compiled.clone(), self.program.options());
-        let stop = Stop::default();
-        let stopping = stop.clone();
-        let work = move || {
-            let (workers, memory) = (options.workers, options.memory);
-            let least = profile::Measuring::least_of(seconds);
-            let measuring =
-                profile::Measuring { workers, memory, whole_process: false, seconds, least };
-            let measured = profile::measure(&compiled, &measuring, &stop, &mut |_| {})?;
-            if let Some(path) = path {
-                measured.write(&path)?;
-            }
-            Ok::<Profile, Failure>(measured)
-        };
-        let measured = patiently(py, work, || {
-            stopping.request();
-        })?;
-        json(&measured.map_err(|it| errors::failure(py, &it))?)
+        self.program.profile(py, seconds, path)
     }
 
-    /// Measures it, chooses its numbers and writes them beside the program, if `write` says so. Gives
-    /// the explanation, what was tried, and the threads that were chosen.
-    #[allow(clippy::type_complexity, reason = "a tuple for Python, taken apart at once")]
+    /// Measures it for so many seconds, chooses its numbers for so many epochs and writes them beside the program, if `write`
+    /// says so. Gives the explanation, what was tried, and the threads that were chosen.
     fn tune(
         &self,
         py: Python<'_>,
-        seconds: f64,
-        epochs: u32,
+        aim: (f64, u32),
         write: bool,
         objective: Option<&str>,
-    ) -> PyResult<(String, Vec<(usize, f64)>, usize, Vec<String>, Option<PathBuf>)> {
+    ) -> PyResult<Tuned> {
         let objective = self.objective(py, objective)?;
-        let (compiled, memory) = (self.program.compiled.clone(), self.program.options().memory);
-        let stop = Stop::default();
-        let stopping = stop.clone();
-        let path = self.program.lock_path().filter(|_| write);
-        let lock = path.clone();
-        let work = move || {
-            let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
-            let (cores, memory) = (driver::cores(), Some(memory));
-            let wanted = tune::Wanted {
-                seconds,
-                cores,
-                epochs,
-                memory,
-                whole_process: false,
-                consumer: None,
-                host,
-                objective,
-            };
-            let tuned = tune::tune(&compiled, &wanted, &stop, &mut |_| {})?;
-            if let Some(path) = lock {
-                Lock::put(&path, &compiled.program.name, tuned.chosen.clone())?;
-            }
-            Ok::<_, Failure>(tuned)
-        };
-        let tuned = patiently(py, work, || {
-            stopping.request();
-        })?;
-        let tuned = tuned.map_err(|it| errors::failure(py, &it))?;
-        let chosen = tuned.chosen;
-        Ok((tuned.explanation.text(), tuned.tried, chosen.workers, chosen.kept(), path))
+        self.program.tune(py, (aim.0, aim.1, objective), write)
     }
-}
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(wrong_json)
-}
+    /// Compares what could be cached, within so many seconds, for so many epochs and with so many that are run; writes the best
+    /// of it beside the program, if `write` says so. Gives the table, its rows as the text of a JSON object, what was chosen,
+    /// and what is to be told.
+    fn strategies(
+        &self,
+        py: Python<'_>,
+        aim: (f64, u32, usize),
+        cache: Option<PathBuf>,
+        write: bool,
+        objective: Option<&str>,
+    ) -> PyResult<Compared> {
+        let objective = self.objective(py, objective)?;
+        self.program.strategies(py, (aim.0, aim.1, objective), (cache, aim.2), write)
+    }
 
-fn wrong_json(it: serde_json::Error) -> PyErr {
-    pyo3::exceptions::PyRuntimeError::new_err(it.to_string())
+    /// Caches what runs would. Gives what came of each value, as the text of a JSON object, and what is to be told.
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        epochs: Option<u32>,
+        keep: Vec<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, Vec<String>)> {
+        self.program.prepare(py, (folder, epochs, keep), progress.as_ref())
+    }
 }

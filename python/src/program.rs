@@ -1,8 +1,8 @@
 //! A program for Python: read, compiled, and what is asked of it.
 
-use crate::{errors, foreign::Functions};
+use crate::{errors, foreign::Functions, planning::disk};
 use driver::{
-    Built, Circumstances, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings,
+    Built, Circumstances, Compiled, ConstantWatch, Loaded, Lock, RunOptions, Settings,
     State, Stop, WRONG_ARGUMENT, lock::Chosen,
 };
 use model::strategy::Objective;
@@ -14,9 +14,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Bytes that the folder of `cache` may take: as for `pipec run --cache`.
-const CACHE_BYTES: u64 = 50 << 30;
 
 /// What `pipec.load` was told, apart from the program.
 #[derive(Clone, FromPyObject)]
@@ -191,11 +188,7 @@ impl Program {
             quarantine: told.quarantine.clone(),
             most_lost: told.max_errors,
             caches: told.keep,
-            disk: told.cache.clone().map(|folder| DiskOptions {
-                folder,
-                limit: CACHE_BYTES,
-                verify_inputs: false,
-            }),
+            disk: told.cache.clone().map(disk),
             objective: self.objective,
             lock: self.lock.clone(),
             ..usual

@@ -21,6 +21,15 @@ pub(crate) fn patiently<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
     stop: impl Fn(),
 ) -> PyResult<T> {
+    watched(py, work, (|| Ok(()), stop))
+}
+
+/// The same; `look` is called every [`TICK`] meanwhile, and an error of its own ends it as Ctrl-C does.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    (mut look, stop): (impl FnMut() -> PyResult<()>, impl Fn()),
+) -> PyResult<T> {
     let (send, receive) = channel();
     // One thread at a time waits, which `detach` cannot know.
     let receive = Mutex::new(receive);
@@ -35,7 +44,9 @@ pub(crate) fn patiently<T: Send + 'static>(
                 let _ = worker.join();
                 return Ok(value);
             }
-            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| stop())?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().and_then(|()| look()).inspect_err(|_| stop())?;
+            }
             Err(RecvTimeoutError::Disconnected) => match worker.join() {
                 Err(panicked) => panic::resume_unwind(panicked),
                 Ok(()) => unreachable!("a worker that ends without a value has panicked"),

@@ -247,3 +247,50 @@ def test_tuning_writes_the_lock(tmp_path):
     assert tuned["workers"] >= 1 and tuned["tried"] and "numbers:" in tuned["explanation"]
     assert (tmp_path / "numbers.pipe.lock").read_text().count("workers =") == 1
     assert values(pipec.load(path)) == values(pipec.load(path, workers=1))
+
+
+DECODED = IMAGES.replace("random_resized_crop(32)", "resize(64, 64) |> random_crop(32)")
+
+
+def test_a_cache_is_filled_ahead_of_training(tmp_path):
+    pipe = pipec.load(DECODED, seed=1, cache=tmp_path / "cache", epochs=90)
+    with pytest.raises(ZeroDivisionError):
+        pipe.prepare(progress=lambda it: 1 // 0)
+    seen = []
+    told = pipe.prepare(progress=seen.append)
+    [value] = told["values"]
+    assert value["values"] == value["of"] == 40 and value["failed"] == 0 and value["bytes"] > 0
+    assert all(set(it) == {"functions", "values", "of", "written", "seconds"} for it in seen)
+    # All of it is there now, also for others; and the batches are those of any other run.
+    assert [it["written"] for it in pipec.load(DECODED).prepare(tmp_path / "cache", epochs=90)["values"]] == [0]
+    whole = values(pipec.load(DECODED, seed=1, keep=False, epochs=1), "image")
+    again = pipec.load(DECODED, seed=1, cache=tmp_path / "cache", epochs=90)
+    assert values(again, "image") == whole
+    [kept] = again.stats()["kept"]
+    # The next epoch is under way.
+    assert kept["disk"]["entries"] == 40 <= kept["disk"]["hits"] and kept["disk"]["written"] == 0, kept
+
+
+def test_what_is_named_is_cached_alone(tmp_path):
+    [value] = pipec.load(DECODED).prepare(tmp_path / "cache", keep="decode_jpeg")["values"]
+    assert (value["function"], value["values"]) == ("decode_jpeg", 40)
+    with pytest.raises(pipec.PipecError, match="decode_jpeg"):
+        pipec.load(DECODED).prepare(tmp_path / "cache", keep=["decode_jpg"])
+    with pytest.raises(pipec.ArgumentError, match="folder to cache in"):
+        pipec.load(DECODED).prepare()
+
+
+def test_strategies_are_compared_and_the_best_is_for_the_lock(tmp_path):
+    path = tmp_path / "train.pipe"
+    path.write_text(DECODED)
+    tuned = pipec.load(path).tune(3.0, epochs=90, cache=tmp_path / "cache")
+    rows = tuned["strategies"]
+    measured = {tuple(kept["value"] for kept in it["kept"]): it["measured"] for it in rows if it["measured"]}
+    assert () in measured and len(measured) > 1, rows
+    assert tuned["keep"] and "records/s" in tuned["explanation"]
+    assert tuned["lock"] == str(path) + ".lock" and "keep" in (tmp_path / "train.pipe.lock").read_text()
+    kept = pipec.load(path, seed=1, cache=tmp_path / "cache", epochs=90)
+    assert values(kept, "image") == values(pipec.load(DECODED, seed=1, keep=False, epochs=1), "image")
+    assert kept.stats()["kept"]
+    with pytest.raises(pipec.ArgumentError, match="epochs=90"):
+        pipec.load(path).tune(strategies=True)

@@ -104,7 +104,8 @@ impl Compiled {
         let mut excluded = forbidden.iter().filter(|it| !is_one_of(it, &found));
         let missing = missing.or_else(|| excluded.find(|it| !self.has_value(it)));
         if let Some(name) = missing {
-            return Err(no_such_value(name, &found));
+            let why = self.why_elsewhere(&pinned, disk.is_some());
+            return Err(why.map_or_else(|| no_such_value(name, &found), Failure::Program));
         }
         if let Some(why) = pinned.iter().find_map(|it| cannot(it, &found, disk.is_some())) {
             return Err(Failure::Program(why));
@@ -144,6 +145,15 @@ impl Compiled {
             ))),
             None => Ok((found, occasion)),
         }
+    }
+}
+
+impl Compiled {
+    /// Why an alternative that has all values of a lock cannot keep them as it says.
+    fn why_elsewhere(&self, pinned: &[Pin], has_disk: bool) -> Option<String> {
+        let all = self.alternatives().into_iter().map(|it| it.candidates());
+        let mut own = all.filter(|all| pinned.iter().all(|it| is_one_of(&it.value, all)));
+        own.find_map(|all| pinned.iter().find_map(|it| cannot(it, &all, has_disk)))
     }
 }
 

@@ -249,6 +249,10 @@ impl Piece {
         let claim = || {
             let all: Vec<Arc<Buffer>> = buffers().collect();
             let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            // Before it would grow, and not each time: a consumer may have any number of them.
+            if held.len() == held.capacity() {
+                held.retain(|it| it.strong_count() > 0);
+            }
             held.extend(all.first().map(Arc::downgrade));
             Arc::new(all)
         };
@@ -266,5 +270,33 @@ impl Piece {
     /// What it became.
     pub(super) fn into_parcel(self, chunk: Chunk) -> Parcel {
         Parcel { batch: Some(self.batch), ..Parcel::new(chunk) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::position::Point, *};
+    use plan::{DType, Type};
+
+    #[test]
+    fn batches_that_are_gone_leave_nothing() {
+        let columns = [Field { name: "i".into(), ty: Type::scalar(DType::I64) }];
+        let pool = Pool::default();
+        let mut cut = Cut::new((8, 8), &columns, 1 << 30, &pool).unwrap();
+        let (rows, mut kept) = (cut.rows, Vec::new());
+        for n in 0..1_000 {
+            let mut chunk = ChunkBuilder::new(&columns, rows, 0, &pool);
+            for i in 0..rows {
+                chunk.columns[0].push_scalar(i as i64);
+                chunk.ids.push_scalar(i as u64);
+            }
+            let at = At::new(Point::Source { place: 0 });
+            let (piece, _) = cut.give(|| Stretch { chunk: chunk.finish(), at });
+            // The consumer keeps some.
+            kept.extend(Some(piece.destination()).filter(|_| n < 100));
+        }
+        let held = cut.held.lock().unwrap().len();
+        assert!((100..=256).contains(&held), "{held}");
+        assert_eq!(cut.n_held(), 100);
     }
 }

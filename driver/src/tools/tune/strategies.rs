@@ -8,7 +8,7 @@ use crate::{
     session::{
         compiled::Compiled,
         keep::reserve,
-        lock::Chosen,
+        lock::{self, Chosen},
         rewritten::Rewriting,
         run::{Sampling, Stop, sample},
         sampled::{Sampled, SampledValue},
@@ -53,6 +53,21 @@ pub struct Asked {
     pub lock: Option<Chosen>,
 }
 
+impl Asked {
+    /// The lock with what is cached now.
+    fn locked(&self, (compiled, all): (&Compiled, &Strategies), keep: Vec<Pin>) -> Chosen {
+        let cores = self.wanted.cores;
+        let records_per_second = all.rows.iter().filter_map(|it| it.measured).fold(0.0, f64::max);
+        let usual = || Chosen {
+            plan: compiled.hash(),
+            workers: cores,
+            found: lock::Found { cores, records_per_second, ..lock::Found::default() },
+            ..Chosen::default()
+        };
+        Chosen { keep, ..self.lock.clone().unwrap_or_else(usual) }
+    }
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub struct Found {
@@ -62,8 +77,8 @@ pub struct Found {
     pub planned: Planned,
     /// What a sample says.
     pub sampled: Sampled,
-    /// The best of those that were run, for a lock.
-    pub best: Option<Vec<Pin>>,
+    /// The best of those that were run, for the lock; none where nothing was.
+    pub chosen: Option<Chosen>,
     /// What is to be told, in sentences.
     pub notes: Vec<String>,
 }
@@ -150,8 +165,9 @@ pub fn strategies(
         strategies.rows[row].measured = Some(rate);
     }
     let best = best(&strategies, (wanted.objective, &planned.compiled));
+    let chosen = best.map(|keep| asked.locked((compiled, &strategies), keep));
     let sampled = programs.swap_remove(0).sampled;
-    Ok(Found { best, sampled, notes, planned, strategies })
+    Ok(Found { chosen, sampled, notes, planned, strategies })
 }
 
 /// The best of those that were run, as a lock says it. They come in the order of the model, which is left for a gain beyond

@@ -9,7 +9,6 @@ use crate::{
 };
 use driver::{
     Compiled, DiskOptions, Lock, Stop,
-    lock::{Chosen, Found},
     tune::{
         Wanted,
         strategies::{Asked, strategies},
@@ -30,13 +29,12 @@ pub(super) fn run(
         Err(failure) => return Ok(failed(talk, &failure)),
     };
     let lock = lock.filter(|it| it.plan == compiled.hash());
-    let (limit, cores) = (args.cache_limit, wanted.cores);
-    let disk = args.cache.clone();
+    let (limit, disk) = (args.cache_limit, args.cache.clone());
     let asked = Asked {
         wanted,
         disk: disk.map(|folder| DiskOptions { folder, limit, verify_inputs: false }),
         top: args.top as usize,
-        lock: lock.clone(),
+        lock,
     };
     if args.epochs < 2 && asked.disk.is_none() {
         let help = "say for how many: `--epochs 90`, or where later runs find it: `--cache DIR`";
@@ -62,16 +60,7 @@ pub(super) fn run(
         things(sampled.records, "record", "records"),
         sampled.seconds
     ));
-    let Some(keep) = found.best else { return Ok(Exit::Fine) };
-    let measured = found.strategies.rows.iter().filter_map(|it| it.measured);
-    let best = measured.fold(0.0, f64::max);
-    let usual = Chosen {
-        plan: compiled.hash(),
-        workers: cores,
-        found: Found { cores, records_per_second: best, ..Found::default() },
-        ..Chosen::default()
-    };
-    let chosen = Chosen { keep, ..lock.unwrap_or(usual) };
+    let Some(chosen) = found.chosen else { return Ok(Exit::Fine) };
     if let Err(failure) = Lock::put(&path, name, chosen) {
         return Ok(failed(talk, &failure));
     }
