@@ -40,6 +40,15 @@ def test_there_are_recipes():
     assert len(RECIPES) >= 3
 
 
+def test_formats_of_other_libraries_are_read(tmp_path):
+    pytest.importorskip("numpy", reason="NumPy is not installed")
+    pytest.importorskip("PIL", reason="Pillow is not installed")
+    [recipe] = [text for tag, text in blocks("COOKBOOK.md") if tag == "python pillow"]
+    (tmp_path / "recipe.py").write_text(recipe)
+    done = python("recipe.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_ranks_of_the_cookbook_share_the_batches(tmp_path):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     [recipe] = [text for tag, text in blocks("COOKBOOK.md") if tag == "python ranks"]

@@ -11,6 +11,8 @@ const BITS: usize = 1 << 22;
 /// What tokens have around a place between two characters.
 pub(super) struct Bounds {
     all: Box<[u64]>,
+    /// The byte before a place and the one behind it, a bit for each two: without these, no token reaches across.
+    pairs: Box<[u64]>,
 }
 
 /// Bytes around a place: up to two before and two behind it.
@@ -23,25 +25,48 @@ fn bit(around: u64) -> usize {
     (around.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % BITS
 }
 
+/// The bytes before and behind a place, as a number.
+fn pair(text: &[u8], at: usize) -> usize {
+    usize::from(text[at - 1]) << 8 | usize::from(text[at])
+}
+
 /// Whether a place is between two characters of which one at least is not of ASCII.
 fn is_between(text: &[u8], at: usize) -> bool {
     !matches!(text[at], 0x80..0xc0) && (text[at] | text[at - 1]) >= 0x80
 }
 
+/// Bytes of the character that begins with this one.
+fn char_bytes(first: u8) -> usize {
+    match first {
+        0..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    }
+}
+
 impl Bounds {
     pub(super) fn new<'a>(tokens: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut all = vec![0_u64; BITS / 64].into_boxed_slice();
+        let [mut all, mut pairs] =
+            [BITS, 1 << 16].map(|it| vec![0_u64; it / 64].into_boxed_slice());
         for token in tokens {
             for at in (1..token.len()).filter(|it| is_between(token, *it)) {
                 let bit = bit(around(token, at, (at.min(2), (token.len() - at).min(2))));
                 all[bit / 64] |= 1 << (bit % 64);
+                let pair = pair(token, at);
+                pairs[pair / 64] |= 1 << (pair % 64);
             }
         }
-        Self { all }
+        Self { all, pairs }
     }
 
     /// Whether a token may reach across a place in a text.
+    #[inline]
     fn may_cross(&self, text: &[u8], at: usize) -> bool {
+        let pair = pair(text, at);
+        if self.pairs[pair / 64] >> (pair % 64) & 1 == 0 {
+            return false;
+        }
         let (before, behind) = (at.min(2), (text.len() - at).min(2));
         (1..=before).any(|before| {
             (1..=behind).any(|behind| {
@@ -51,10 +76,16 @@ impl Bounds {
         })
     }
 
-    /// Where the part of a piece ends that begins at a place: before the next one across which no token reaches.
+    /// Where the part of a piece ends that begins at a place between two characters: before the next one across which no
+    /// token reaches.
     pub(super) fn end(&self, piece: &[u8], from: usize) -> usize {
-        let places = from + 1..piece.len();
-        let mut cuts = places.filter(|it| is_between(piece, *it) && !self.may_cross(piece, *it));
-        cuts.next().unwrap_or(piece.len())
+        let mut at = from + char_bytes(piece[from]);
+        while at < piece.len() {
+            if (piece[at] | piece[at - 1]) >= 0x80 && !self.may_cross(piece, at) {
+                return at;
+            }
+            at += char_bytes(piece[at]);
+        }
+        piece.len()
     }
 }

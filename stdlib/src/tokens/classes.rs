@@ -74,16 +74,27 @@ impl Classes {
         }
     }
 
+    #[inline(never)]
     fn far(&self, text: &[u8], at: usize) -> (u8, usize) {
-        let rest = |it: usize| text.get(at + it).map_or(0, |it| u32::from(it & 0x3f));
-        let first = u32::from(text[at]);
-        let (code, len) = match first {
-            0..0xe0 => ((first & 0x1f) << 6 | rest(1), 2),
-            0xe0..0xf0 => ((first & 0x0f) << 12 | rest(1) << 6 | rest(2), 3),
-            _ => ((first & 0x07) << 18 | rest(1) << 12 | rest(2) << 6 | rest(3), 4),
-        };
+        let bits = |it: u8| u32::from(it & 0x3f);
+        match text[at..] {
+            [first @ ..0xe0, a, ..] => (self.of(u32::from(first & 0x1f) << 6 | bits(a)), 2),
+            [first @ ..0xf0, a, b, ..] => {
+                (self.of(u32::from(first & 0x0f) << 12 | bits(a) << 6 | bits(b)), 3)
+            }
+            [first, a, b, c, ..] => {
+                let high = u32::from(first & 0x07) << 18 | bits(a) << 12;
+                (self.of(high | bits(b) << 6 | bits(c)), 4)
+            }
+            // No text is cut within a character.
+            _ => (0, 1),
+        }
+    }
+
+    #[inline]
+    fn of(&self, code: u32) -> u8 {
         let block = self.block_of.get((code >> 8) as usize).map_or(0, |it| usize::from(*it));
-        (self.blocks[block][(code & 0xff) as usize], len)
+        self.blocks[block][(code & 0xff) as usize]
     }
 
     /// Where letters end that begin at a place.

@@ -64,6 +64,10 @@ pub(super) fn run(
     if let Err(failure) = Lock::put(&path, name, chosen) {
         return Ok(failed(talk, &failure));
     }
-    talk.say(&format!("{name}: what is cached is written to `{}`", path.display()));
+    let folder = if args.cache.is_some() { ", `--cache`" } else { "" };
+    talk.say(&format!(
+        "{name}: what is cached is written to `{}`; `run` with the same `--epochs`{folder} and `--memory` caches it",
+        path.display()
+    ));
     Ok(Exit::Fine)
 }
