@@ -3,12 +3,11 @@
 
 use crate::{
     errors,
-    program::Program,
+    program::{Program, disk},
     wait::{patiently, watched},
 };
 use driver::{
-    Circumstances, Compiled, DiskOptions, Filling, Host, Lock, PrepareWatch, Profile, RunOptions,
-    Stop,
+    Circumstances, Compiled, Filling, Host, Lock, PrepareWatch, Profile, RunOptions, Stop,
     lock::Chosen,
     profile,
     tune::{self, strategies},
@@ -20,9 +19,6 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
-
-/// Bytes that the folder of `cache` may take: as for `pipec run --cache`.
-const CACHE_BYTES: u64 = 50 << 30;
 
 /// The explanation, threads with their rates, the threads that were chosen, what is cached, and where that was written.
 pub(crate) type Tuned = (String, Vec<(usize, f64)>, usize, Vec<String>, Option<PathBuf>);
@@ -60,37 +56,33 @@ impl Program {
         path: Option<PathBuf>,
     ) -> PyResult<String> {
         let (compiled, options) = (self.compiled.clone(), self.options());
-        let stop = Stop::default();
-        let stopping = stop.clone();
-        let work = move || {
+        let work = move |stop: &Stop| {
             let (workers, memory) = (options.workers, options.memory);
             let least = profile::Measuring::least_of(seconds);
             let measuring =
                 profile::Measuring { workers, memory, whole_process: false, seconds, least };
-            let measured = profile::measure(&compiled, &measuring, &stop, &mut |_| {})?;
+            let measured = profile::measure(&compiled, &measuring, stop, &mut |_| {})?;
             if let Some(path) = path {
                 measured.write(&path)?;
             }
             Ok::<Profile, Failure>(measured)
         };
-        let measured = patiently(py, work, || _ = stopping.request())?;
+        let measured = stoppable(py, work)?;
         json(&measured.map_err(|it| errors::failure(py, &it))?)
     }
 
     /// Chooses the number of threads, and what is cached.
     pub(crate) fn tune(&self, py: Python<'_>, aim: Aim, write: bool) -> PyResult<Tuned> {
         let (compiled, wanted) = (self.compiled.clone(), self.wanted(aim));
-        let stop = Stop::default();
-        let stopping = stop.clone();
         let path = self.lock_path().filter(|_| write);
         let lock = path.clone();
-        let work = move || {
+        let work = move |stop: &Stop| {
             let wanted = tune::Wanted { host: host()?, ..wanted };
-            let tuned = tune::tune(&compiled, &wanted, &stop, &mut |_| {})?;
+            let tuned = tune::tune(&compiled, &wanted, stop, &mut |_| {})?;
             put(lock, &compiled, Some(&tuned.chosen))?;
             Ok::<_, Failure>(tuned)
         };
-        let tuned = patiently(py, work, || _ = stopping.request())?;
+        let tuned = stoppable(py, work)?;
         let tuned = tuned.map_err(|it| errors::failure(py, &it))?;
         let chosen = tuned.chosen;
         Ok((tuned.explanation.text(), tuned.tried, chosen.workers, chosen.kept(), path))
@@ -107,19 +99,17 @@ impl Program {
         let (compiled, wanted) = (self.compiled.clone(), self.wanted(aim));
         let disk = folder.map(disk);
         let lock = self.lock.clone().filter(|it| it.plan == compiled.hash());
-        let stop = Stop::default();
-        let stopping = stop.clone();
         let path = self.lock_path().filter(|_| write);
         let beside = path.clone();
-        let work = move || {
+        let work = move |stop: &Stop| {
             let wanted = tune::Wanted { host: host()?, ..wanted };
             let asked = strategies::Asked { wanted, disk, top, lock };
-            let found = strategies::strategies(&compiled, &asked, &stop, &mut |_| {})?;
+            let found = strategies::strategies(&compiled, &asked, stop, &mut |_| {})?;
             put(beside, &compiled, found.chosen.as_ref())?;
             let table = found.planned.explanation().strategies(&found.strategies);
             Ok::<_, Failure>((table, serde_json::to_string(&found.strategies), found))
         };
-        let found = patiently(py, work, || _ = stopping.request())?;
+        let found = stoppable(py, work)?;
         let (table, rows, found) = found.map_err(|it| errors::failure(py, &it))?;
         let path = path.filter(|_| found.chosen.is_some());
         let keep = found.chosen.map(|it| it.kept()).unwrap_or_default();
@@ -184,6 +174,16 @@ impl Program {
     }
 }
 
+/// What `work` gives, which Ctrl-C stops.
+fn stoppable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Stop) -> T + Send + 'static,
+) -> PyResult<T> {
+    let stop = Stop::default();
+    let stopping = stop.clone();
+    patiently(py, move || work(&stop), || _ = stopping.request())
+}
+
 /// How far it is, for Python.
 fn dict<'py>(py: Python<'py>, it: &Filling) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -195,22 +195,13 @@ fn dict<'py>(py: Python<'py>, it: &Filling) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-/// The folder that is cached in.
-pub(crate) fn disk(folder: PathBuf) -> DiskOptions {
-    DiskOptions { folder, limit: CACHE_BYTES, verify_inputs: false }
-}
-
 /// What is known of this machine, if it was calibrated.
 fn host() -> Result<Option<Host>, Failure> {
     Ok(Some(Host::load_default()?).filter(|it| !it.is_assumed()))
 }
 
 /// Writes what was chosen, if it is to be written.
-fn put(
-    path: Option<PathBuf>,
-    compiled: &Compiled,
-    chosen: Option<&Chosen>,
-) -> Result<(), Failure> {
+fn put(path: Option<PathBuf>, compiled: &Compiled, chosen: Option<&Chosen>) -> Result<(), Failure> {
     match (path, chosen) {
         (Some(path), Some(chosen)) => Lock::put(&path, &compiled.program.name, chosen.clone()),
         _ => Ok(()),

@@ -1,8 +1,8 @@
 //! A program for Python: read, compiled, and what is asked of it.
 
-use crate::{errors, foreign::Functions, planning::disk};
+use crate::{errors, foreign::Functions};
 use driver::{
-    Built, Circumstances, Compiled, ConstantWatch, Loaded, Lock, RunOptions, Settings,
+    Built, Circumstances, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings,
     State, Stop, WRONG_ARGUMENT, lock::Chosen,
 };
 use model::strategy::Objective;
@@ -14,6 +14,9 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// Bytes that the folder of `cache` may take: as for `pipec run --cache`.
+const CACHE_BYTES: u64 = 50 << 30;
 
 /// What `pipec.load` was told, apart from the program.
 #[derive(Clone, FromPyObject)]
@@ -217,6 +220,11 @@ impl Program {
     pub(crate) fn lock_path(&self) -> Option<PathBuf> {
         self.source.text.is_none().then(|| Lock::path_of(&self.source.path))
     }
+}
+
+/// The folder that is cached in.
+pub(crate) fn disk(folder: PathBuf) -> DiskOptions {
+    DiskOptions { folder, limit: CACHE_BYTES, verify_inputs: false }
 }
 
 /// What caching is to be the best for, as on the command line; else, why it is not.
