@@ -1,9 +1,10 @@
 //! How many records travel together.
 //!
-//! A chunk should be large enough that its hop from stage to stage (0.1 µs, `speed.md`) is lost in
-//! what is done to it, and small enough that it stays in a core's cache and that all cores have
-//! some. So it is of about 512 KiB and at most 2 ms; files and pictures come four at a time. A
-//! chunk keeps its records from a source or operator up to the next, so all stages between agree.
+//! A chunk should be large enough that its hop is lost in what is done to it (0.1 µs from stage to stage, `speed.md`,
+//! but about 20 µs where a consumer sleeps until it comes), and small enough that it stays in a core's cache and
+//! that all cores have some. So it is of about 512 KiB and at most 2 ms, or of up to 2 MiB where it would take less
+//! than 0.1 ms; files and pictures come four at a time. A chunk keeps its records from a source or operator up to
+//! the next, so all stages between agree.
 
 use crate::{
     analysis::{
@@ -18,6 +19,10 @@ use plan::{Code, IdVec, Index, Lanes, Stage, StageId, Windows};
 const CHUNK_BYTES: f64 = 524_288.0;
 /// Time for a chunk in one stage, about.
 const CHUNK_NS: f64 = 2e6;
+/// Time for a chunk in one stage, at least, unless it has `CHEAP_BYTES` before.
+const CHEAP_NS: f64 = 1e5;
+/// Bytes of a chunk to which little is done, at most.
+const CHEAP_BYTES: f64 = 2_097_152.0;
 /// Records of a chunk of small ones: more make nothing faster.
 const ROWS_MAX: f64 = 8192.0;
 /// Records of a chunk of large ones.
@@ -38,7 +43,7 @@ pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, registry: &Registry, la
         let begins = !matches!(stage.code, Code::Transform(_));
         let head = if begins { id } else { heads[stage.inputs[0].row()] };
         heads.push(head);
-        needs.push(Need { records: 1.0, bytes: 0.0, ns: 0.0 });
+        needs.push(Need { records: 1.0, bytes: 0.0, ns: 0.0, longest_ns: 0.0 });
         needs[head].add(&flows[id], begins);
     }
     let batches = batches(stages, registry);
@@ -88,12 +93,15 @@ struct Need {
     records: f64,
     /// The most bytes at any stage, for each record at the first.
     bytes: f64,
-    /// The most time in any stage.
+    /// The most time in any stage behind the first.
     ns: f64,
+    /// The most time in any stage.
+    longest_ns: f64,
 }
 
 impl Need {
     fn add(&mut self, flow: &Flow, begins: bool) {
+        self.longest_ns = self.longest_ns.max(self.records * flow.ns);
         if !begins {
             self.ns = self.ns.max(self.records * flow.ns);
             self.records *= flow.makes.max(1.0);
@@ -110,7 +118,8 @@ impl Need {
     }
 
     fn rows(self) -> u32 {
-        let wanted = (CHUNK_BYTES / self.bytes).min(CHUNK_NS / self.ns.max(1.0));
+        let cheap = (CHEAP_BYTES / self.bytes).min(CHEAP_NS / self.longest_ns.max(1.0));
+        let wanted = (CHUNK_BYTES / self.bytes).max(cheap).min(CHUNK_NS / self.ns.max(1.0));
         let allowed = (CHUNK_BYTES_MAX / self.bytes).max(1.0);
         let rows = wanted.clamp(ROWS_MIN, ROWS_MAX).min(allowed);
         1 << (rows as u32).ilog2()
