@@ -20,6 +20,7 @@ pub use model::{Figure, Origin};
 pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Requests, Seen, View, outlook};
 pub use steps::{CallEstimate, Filled, StepEstimate};
 pub use strategies::{Axis, Kept, Reversal, Row, Strategies, Turn, strategies};
+pub(crate) use strategy::EPOCHS_MAX;
 pub use strategy::choose;
 
 use crate::{

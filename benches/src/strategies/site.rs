@@ -411,9 +411,9 @@ impl Site {
         };
         let memory = (0..4).fold(None, |memory, _| {
             let of = Circumstances { memory, ..of.clone() };
-            let own = self.compiled.clone().under(&of).optimised.estimate.memory.total().value;
+            let own = self.compiled.clone().under(&of).optimised.estimate.memory;
             // A sixteenth is for the table of what is on disk.
-            Some(Budget::own_of(own) * 16 / 15)
+            Some(Budget::own_of(&own.parts()) * 16 / 15)
         });
         trial::explained(&self.compiled, &Circumstances { memory, ..of })
     }

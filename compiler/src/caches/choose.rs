@@ -1,7 +1,7 @@
 //! Values that are kept or not: what that gives, and why.
 
 use super::Candidate;
-use model::{Machine, strategy::Objective};
+use model::{Figure, Machine, Origin, strategy::Objective};
 use plan::{Codec, CodecFigures, StageId, percent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -174,12 +174,18 @@ impl Budget {
     /// Bytes that a run needs besides what is estimated: the program itself, and what decoders
     /// work in.
     pub const BASE_BYTES: f64 = 96e6;
-    /// How much more than the estimate all else may take.
+    /// How much more than what is estimated of it a run may take, where that follows from the program.
+    pub const SLACK_EXACT: f64 = 1.25;
+    /// The same of all else.
     pub const SLACK: f64 = 1.5;
 
-    /// Bytes that a run may need for all but what it keeps, of those that are estimated.
-    pub fn own_of(estimated: f64) -> u64 {
-        (estimated * Self::SLACK + Self::BASE_BYTES) as u64
+    /// Bytes that a run may need for all but what it keeps, by the parts of what is estimated.
+    pub fn own_of(estimated: &[Figure]) -> u64 {
+        let slack = |it: &Figure| match it.origin {
+            Origin::Exact => it.value * Self::SLACK_EXACT,
+            _ => it.value * Self::SLACK,
+        };
+        (estimated.iter().map(slack).sum::<f64>() + Self::BASE_BYTES) as u64
     }
 
     /// Bytes of memory to keep values in.

@@ -39,7 +39,12 @@ pub struct Memory {
 impl Memory {
     /// All of it.
     pub fn total(&self) -> Figure {
-        self.records() + self.temporaries
+        self.parts().into_iter().sum()
+    }
+
+    /// What it consists of.
+    pub fn parts(&self) -> [Figure; 4] {
+        [self.chunks, self.batches, self.held, self.temporaries]
     }
 
     /// What records take that wait or are being written.

@@ -17,7 +17,7 @@ use model::{
 use plan::{CodecFigures, Library, Plan, StageId, parts::Keep, percent};
 
 /// Epochs that stand for any number.
-const EPOCHS_MAX: f64 = 1e6;
+pub(crate) const EPOCHS_MAX: f64 = 1e6;
 /// Strategies whose costs differ by less than this part are equal: the one that keeps fewer bytes is taken.
 pub(super) const SAME: f64 = 0.01;
 /// How often each stage is thought over, where several keep something: what one keeps takes the room of the others.

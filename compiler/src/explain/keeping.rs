@@ -145,8 +145,10 @@ impl Told<'_> {
         let disk =
             budget.disk.map_or(String::new(), |it: Disk| format!("; {} on disk", binary(it.room)));
         format!(
-            "of {} of memory, the run itself needs up to {own} ({} times the row `memory`, and {} for the process and its decoders); {left}{disk}",
+            "of {} of memory, the run itself needs up to {own} ({} times what is exact in the row `memory`, {} times the rest, and {} for the \
+             process and its decoders); {left}{disk}",
             binary(budget.memory),
+            Budget::SLACK_EXACT,
             Budget::SLACK,
             size(Budget::BASE_BYTES),
         )

@@ -7,7 +7,9 @@ use super::{
     table::{Cell, lines},
 };
 use crate::caches::{Form, Tier};
-use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Reversal, Row, Strategies, Turn};
+use crate::estimate::{
+    Axis, EPOCHS_MAX, Figure, Kept, Origin, Outlook, Reversal, Row, Strategies, Turn,
+};
 use model::strategy::Objective;
 use plan::{Codec, things};
 
@@ -63,7 +65,8 @@ impl Told<'_> {
     /// `90 epochs on 2 cores, 4.3 GB of memory`; where little of that is left for the cache, how much.
     pub(super) fn occasion(&self) -> String {
         let Self { outlook, found, .. } = self;
-        let epochs = things(found.passes.round() as u64, "epoch", "epochs");
+        let endless = if found.passes > EPOCHS_MAX { "an endless run, counted as " } else { "" };
+        let epochs = format!("{endless}{}", epochs(found.passes));
         let machine = &outlook.machine;
         let cores = super::figures::things(machine.cores, "core");
         let memory = bytes(Figure::exact(machine.memory_bytes));
@@ -110,7 +113,7 @@ impl Told<'_> {
 
     pub(super) fn rows(&self) -> Vec<Vec<Cell>> {
         let Strategies { rows, passes, runs, .. } = self.found;
-        let all = things(passes.round() as u64, "epoch", "epochs");
+        let all = epochs(*passes);
         let runs = if *runs > 1.0 { format!("{runs:.0} runs of ") } else { String::new() };
         let head =
             ["", "cached", "on disk", "in memory", "first epoch", "later epoch", "records/s then"];
@@ -240,6 +243,11 @@ impl Told<'_> {
     fn origin(&self) -> Origin {
         self.explanation.estimate.ns.origin
     }
+}
+
+/// `90 epochs`: as many as are counted.
+fn epochs(passes: f64) -> String {
+    things(passes.min(EPOCHS_MAX).round() as u64, "epoch", "epochs")
 }
 
 /// The rows that are shown.

@@ -4,7 +4,8 @@
 //! but about 20 µs where a consumer sleeps until it comes), and small enough that it stays in a core's cache and
 //! that all cores have some. So it is of about 512 KiB and at most 2 ms, or of up to 2 MiB where it would take less
 //! than 0.1 ms; files and pictures come four at a time. A chunk keeps its records from a source or operator up to
-//! the next, so all stages between agree.
+//! the next, so all stages between agree. What an operator makes is not delayed for larger chunks: its cost says
+//! nothing of the stages before it.
 
 use crate::{
     analysis::{
@@ -43,7 +44,8 @@ pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, registry: &Registry, la
         let begins = !matches!(stage.code, Code::Transform(_));
         let head = if begins { id } else { heads[stage.inputs[0].row()] };
         heads.push(head);
-        needs.push(Need { records: 1.0, bytes: 0.0, ns: 0.0, longest_ns: 0.0 });
+        let is_read = matches!(stage.code, Code::Source { .. });
+        needs.push(Need { is_read, records: 1.0, bytes: 0.0, ns: 0.0, longest_ns: 0.0 });
         needs[head].add(&flows[id], begins);
     }
     let batches = batches(stages, registry);
@@ -89,6 +91,8 @@ fn whole_windows(rows: u32, head: &Stage) -> u32 {
 /// What the records of one chunk need, up to the next operator.
 #[derive(Clone, Copy)]
 struct Need {
+    /// Whether the first stage is a source.
+    is_read: bool,
     /// Records at the last stage for each at the first.
     records: f64,
     /// The most bytes at any stage, for each record at the first.
@@ -119,6 +123,7 @@ impl Need {
 
     fn rows(self) -> u32 {
         let cheap = (CHEAP_BYTES / self.bytes).min(CHEAP_NS / self.longest_ns.max(1.0));
+        let cheap = if self.is_read { cheap } else { 0.0 };
         let wanted = (CHUNK_BYTES / self.bytes).max(cheap).min(CHUNK_NS / self.ns.max(1.0));
         let allowed = (CHUNK_BYTES_MAX / self.bytes).max(1.0);
         let rows = wanted.clamp(ROWS_MIN, ROWS_MAX).min(allowed);

@@ -311,7 +311,7 @@ fn no_such_value(name: &str, found: &[Candidate]) -> Failure {
 
 /// Bytes of memory that a run may need for all but what it keeps.
 pub(crate) fn needed(compiled: &Compiled) -> u64 {
-    Budget::own_of(compiled.optimised.estimate.memory.total().value)
+    Budget::own_of(&compiled.optimised.estimate.memory.parts())
 }
 
 /// The same, of `memory`.
