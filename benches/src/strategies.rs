@@ -11,6 +11,7 @@ mod records;
 mod same;
 mod sampled;
 mod site;
+mod texts;
 
 use crate::{Experiments, Row};
 use std::env;

@@ -34,7 +34,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("lsp", &["plan", "compiler", "stdlib", "driver"]),
     ("pipec", &["plan", "model", "runtime", "sample", "driver", "lsp"]),
     ("tests", &["plan", "model", "compiler", "runtime", "stdlib", "driver", "lsp"]),
-    ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver", "jpeg"]),
+    ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver", "jpeg", "sample"]),
 ];
 
 /// The checks of the tree.

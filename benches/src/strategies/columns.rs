@@ -1,8 +1,9 @@
-//! S4, S5, S6, S9: PRESTO's CV pipeline on disks of several speeds: what is kept, and what would be the best.
+//! S4, S5, S6, S9: PRESTO's CV pipelines on disks of several speeds: what is kept, and what would be the best.
 
 use super::{
     pictures::{Filled, KINDS, Large, Pictures, by_turns},
     site::{Folder, Target, Tier, Told, UNBOUNDED, in_words},
+    texts,
 };
 use crate::{Row, trial::median};
 use compiler::caches::Choice;
@@ -208,7 +209,8 @@ pub(crate) fn as_fast_as_prestos() -> Vec<Row> {
         let holds = found.is_resized() && found.chosen.1 >= 0.95;
         rows.push(Row::new("S5", &claim, found.figure(), holds));
     }
-    rows.push(Row::skipped("S5", "NLP, NILM, MP3, FLAC", "their data or operators"));
+    rows.push(texts::as_fast_as_prestos());
+    rows.push(Row::skipped("S5", "NILM, MP3, FLAC", "their data or operators"));
     rows
 }
 

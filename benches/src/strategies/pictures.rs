@@ -221,9 +221,7 @@ impl Pictures {
 
     /// One of them.
     pub(crate) fn filled_one(&self, kind: &'static Kind, tier: Tier) -> Filled<'_> {
-        let (site, pins) = (self.site(kind.form), kind.pins(tier));
-        let points = site.pinned(&pins);
-        Filled::new(kind.name, site, (points, pins), None)
+        Filled::of_pins(kind.name, self.site(kind.form), kind.pins(tier))
     }
 
     /// What the model says of a kind where so many bytes per second can be read.
@@ -249,9 +247,8 @@ impl Pictures {
     /// The same, filled; and in words.
     pub(crate) fn chosen(&self, of: &Target) -> (Filled<'_>, String) {
         let (site, choices) = self.choices(of);
-        let points = site.points(&choices);
         let words = in_words(&choices);
-        (Filled::new("chosen", site, (points, Vec::new()), Some(choices)), words)
+        (Filled::of_choices(site, choices), words)
     }
 }
 
@@ -273,6 +270,18 @@ const OUTPUTS: f64 = 16.0;
 const SPAN: [f64; 2] = [1.2, 7.0];
 
 impl<'a> Filled<'a> {
+    /// What `pins` keep of the records of a site.
+    pub(crate) fn of_pins(name: &'static str, site: &'a Site, pins: Vec<Pin<'static>>) -> Self {
+        let points = site.pinned(&pins);
+        Self::new(name, site, (points, pins), None)
+    }
+
+    /// What was chosen of a site.
+    pub(crate) fn of_choices(site: &'a Site, choices: Vec<Choice>) -> Self {
+        let points = site.points(&choices);
+        Self::new("chosen", site, (points, Vec::new()), Some(choices))
+    }
+
     /// Fills it.
     fn new(
         name: &'static str,

@@ -185,10 +185,13 @@ impl Told<'_> {
             notes.push(("index", text));
         }
         if self.found.runs > 1.0 {
-            let text = format!(
+            let mut text = format!(
                 "with a cache folder, {:.0} runs are assumed: later ones find what is on disk, and begin with empty memory",
                 self.found.runs
             );
+            if self.found.rows.iter().any(|it| it.chosen && !it.pareto) {
+                text.push_str("; `*` is of a single run, so what is best for all of them has none");
+            }
             notes.push(("runs", text));
         }
         if self.found.finds {
@@ -207,7 +210,7 @@ impl Told<'_> {
         notes
     }
 
-    /// `with 3.1 GB of memory or more: decode_jpeg in memory`
+    /// `with `--memory` of 3.1 GB or more: decode_jpeg in memory`
     fn turn(&self, turn: &Turn) -> String {
         let (origin, mark) = (self.origin(), self.mark());
         let size = |value: f64| bytes(Figure { value, origin });
@@ -222,7 +225,7 @@ impl Told<'_> {
                 format!("{mark}{} {more}", things(n as u64, "epoch", "epochs"))
             }
             Axis::Cores => format!("{mark}{:.1} cores {more}", turn.at),
-            Axis::Memory => format!("{} of memory {more}", size(turn.at)),
+            Axis::Memory => format!("`--memory` of {} {more}", size(turn.at)),
             Axis::Storage(it) => {
                 let name = self.outlook.machine.storages.get(it).map_or("", |it| it.name.as_str());
                 format!("{}/s {more} from {name}", size(turn.at))
