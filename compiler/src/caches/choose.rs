@@ -508,6 +508,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_follows_from_the_program_needs_less_room_than_what_is_assumed() {
+        let [exact, assumed] =
+            [Origin::Exact, Origin::Assumed].map(|origin| Figure { value: 100e6, origin });
+        assert_eq!(Budget::own_of(&[exact]), 221_000_000);
+        assert_eq!(Budget::own_of(&[exact, assumed]), 371_000_000);
+    }
+
+    #[test]
     fn a_rank_finds_what_was_dealt_to_it_before() {
         let found = |ranks, passes| {
             (Occasion { ranks, passes, ..Occasion::default() }.found_in_memory() * 1e3).round()

@@ -339,3 +339,14 @@ pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epochs_without_end_are_counted_as_many() {
+        assert_eq!(epochs(f64::INFINITY), "1,000,000 epochs");
+        assert_eq!(epochs(1.0), "1 epoch");
+    }
+}

@@ -130,3 +130,19 @@ impl Need {
         1 << (rows as u32).ilog2()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_to_which_little_is_done_travel_in_larger_chunks() {
+        let rows = |(bytes, ns): (f64, f64), is_read| {
+            Need { is_read, records: 1.0, bytes, ns, longest_ns: ns }.rows()
+        };
+        assert_eq!(rows((10_000.0, 300.0), true), 128, "2 MiB");
+        assert_eq!(rows((10_000.0, 1_600.0), true), 32, "0.1 ms are in 512 KiB");
+        assert_eq!(rows((10_000.0, 300.0), false), 32, "an operator delays nothing");
+        assert_eq!(rows((600_000.0, 580_000.0), true), 4, "pictures");
+    }
+}
