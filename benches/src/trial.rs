@@ -242,6 +242,11 @@ pub(crate) fn caps(program: &Program, workers: &[u32]) -> BTreeMap<usize, usize>
     workers.iter().enumerate().map(cap).collect()
 }
 
+/// The place of the largest.
+pub(crate) fn most(all: &[f64]) -> usize {
+    (0..all.len()).max_by(|a, b| all[*a].total_cmp(&all[*b])).unwrap_or(0)
+}
+
 /// The one in the middle.
 pub(crate) fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);

@@ -5,7 +5,10 @@ use super::{
     site::{Folder, Target, Tier, Told, UNBOUNDED, in_words},
     texts,
 };
-use crate::{Row, trial::median};
+use crate::{
+    Row,
+    trial::{median, most},
+};
 use compiler::caches::Choice;
 use plan::Codec;
 
@@ -365,9 +368,4 @@ pub(crate) fn beside_memory() -> Vec<Row> {
 /// The place of a kind.
 fn place(all: &[Filled<'_>], name: &str) -> usize {
     all.iter().position(|it| it.name == name).unwrap_or_else(|| panic!("no kind `{name}`"))
-}
-
-/// The place of the largest.
-fn most(all: &[f64]) -> usize {
-    (0..all.len()).max_by(|a, b| all[*a].total_cmp(&all[*b])).unwrap_or(0)
 }

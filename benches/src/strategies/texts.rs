@@ -4,7 +4,7 @@ use super::{
     pictures::{Filled, by_turns},
     site::{Folder, Pin, Site, Target, Tier, compiled, in_words},
 };
-use crate::Row;
+use crate::{Row, trial::most};
 use sample::Texts;
 use std::{fs, path::Path};
 
@@ -54,13 +54,10 @@ pub(crate) fn as_fast_as_prestos() -> Row {
     let each: Vec<&Filled<'_>> = all.iter().chain([&chosen]).collect();
     let mut rates = by_turns(&each, (Some(disk), ROUNDS));
     let of_chosen = rates.pop().unwrap_or_default();
-    let (best, most) = KINDS
-        .iter()
-        .zip(&rates)
-        .fold(("", 0.0), |most, (kind, rate)| if *rate > most.1 { (kind.0, *rate) } else { most });
+    let first = most(&rates);
+    let (best, part) = (KINDS[first].0, of_chosen / rates[first]);
     let rates: Vec<String> =
         KINDS.iter().zip(&rates).map(|(kind, rate)| format!("{} {rate:.0}", kind.0)).collect();
-    let part = of_chosen / most;
     Row::new(
         "S5",
         &format!(

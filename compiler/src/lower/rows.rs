@@ -122,8 +122,10 @@ impl Need {
     }
 
     fn rows(self) -> u32 {
-        let cheap = (CHEAP_BYTES / self.bytes).min(CHEAP_NS / self.longest_ns.max(1.0));
-        let cheap = if self.is_read { cheap } else { 0.0 };
+        let cheap = match self.is_read {
+            true => (CHEAP_BYTES / self.bytes).min(CHEAP_NS / self.longest_ns.max(1.0)),
+            false => 0.0,
+        };
         let wanted = (CHUNK_BYTES / self.bytes).max(cheap).min(CHUNK_NS / self.ns.max(1.0));
         let allowed = (CHUNK_BYTES_MAX / self.bytes).max(1.0);
         let rows = wanted.clamp(ROWS_MIN, ROWS_MAX).min(allowed);
