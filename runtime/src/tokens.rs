@@ -69,8 +69,31 @@ thread_local! {
     static LOST: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// By how much its sleeps were too long: the next ones are shorter.
     static OVERSLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// How long it has waited for tokens and slept with them.
+    static DOZED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// For how long it is yet to sleep, since its work was too fast for such a machine.
     static OWED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// A clock of the calling thread by which [`spend`] takes its time at once, whenever that is slept.
+pub(crate) struct Watch {
+    begun: Instant,
+    /// What had been spent and slept by then, where cores are virtual.
+    before: Option<[Duration; 2]>,
+}
+
+impl Watch {
+    pub(crate) fn begin() -> Self {
+        let before = VIRTUAL.load(Relaxed).then(|| [SPENT.get(), DOZED.get()]);
+        Self { begun: Instant::now(), before }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        let elapsed = self.begun.elapsed();
+        let Some([spent, dozed]) = self.before else { return elapsed };
+        let spent = (SPENT.get() - spent).mul_f64(slower());
+        elapsed.saturating_sub(DOZED.get() - dozed) + spent
+    }
 }
 
 /// What the calling thread would have used on such a machine, where it has used `cpu` here.
@@ -79,15 +102,17 @@ pub(crate) fn as_there(cpu: Duration) -> Duration {
     (cpu + SPENT.get()).saturating_sub(LOST.get())
 }
 
-/// Does `work`, in slow motion where cores are virtual.
-pub(crate) fn slowly<T>(work: impl FnOnce() -> T) -> T {
+/// Does `work`, in slow motion where cores are virtual; with its result, how much longer a [`Watch`] would
+/// have run then.
+pub(crate) fn slowly<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let slower = slower();
     if slower == 1.0 {
-        return work();
+        return (work(), Duration::ZERO);
     }
     let before = cpu();
     let done = work();
-    let owed = OWED.get() + cpu().saturating_sub(before).mul_f64(slower - 1.0);
+    let longer = cpu().saturating_sub(before).mul_f64(slower - 1.0);
+    let owed = OWED.get() + longer;
     // What is short is paid for later: nobody waits for a core to do almost nothing.
     if owed < PAID_FROM {
         OWED.set(owed);
@@ -95,7 +120,7 @@ pub(crate) fn slowly<T>(work: impl FnOnce() -> T) -> T {
         OWED.set(Duration::ZERO);
         OVERSLEPT.set(doze(owed, OVERSLEPT.get()));
     }
-    done
+    (done, longer)
 }
 
 /// A debt from which on it is paid when a task is done.
@@ -166,12 +191,13 @@ fn spend_from(time: Duration, overslept: Duration) -> Duration {
 /// Sleeps for `time` with a token, less what was slept too long before; gives what is slept too long
 /// then.
 fn doze(time: Duration, overslept: Duration) -> Duration {
-    let cpu_before = cpu();
+    let (cpu_before, came) = (cpu(), Instant::now());
     take();
     let begin = Instant::now();
     thread::sleep(time.saturating_sub(overslept));
     let slept = begin.elapsed();
     give_back();
+    DOZED.set(DOZED.get() + came.elapsed());
     LOST.set(LOST.get() + cpu().saturating_sub(cpu_before));
     (overslept + slept).saturating_sub(time)
 }

@@ -25,7 +25,7 @@ mod word;
 
 use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Kernels, Out, Outside, Pool, Shape,
-    Source, far, foreign, mix,
+    Source, far, foreign, mix, tokens::Watch,
 };
 pub use by_file::ByFile;
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
@@ -44,7 +44,6 @@ use stacked::unless_given_up;
 use std::{
     slice,
     sync::{Arc, OnceLock},
-    time::Instant,
 };
 pub use timing::{CallStats, Calls};
 
@@ -219,7 +218,7 @@ impl Compiled {
         to: Option<&Destination>,
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
-        let begin = Instant::now();
+        let begin = Watch::begin();
         let mut done = None;
         let mut run = || {
             let values = self.choose(chunk);

@@ -3,10 +3,11 @@
 //! Times are by the wall clock, since asking for a thread's processor time costs as much as many
 //! values; they say how the stage's processor time is shared, not how long it is.
 
+use crate::tokens::Watch;
 use plan::{ExprId, Index};
 use std::{
     sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// Two readings of the clock.
@@ -56,7 +57,7 @@ pub(super) struct Timing {
 
 /// What is put aside while a value is found that another needs.
 pub(super) struct Outer {
-    begin: Instant,
+    begin: Watch,
     inner: Duration,
 }
 
@@ -102,7 +103,7 @@ impl Timing {
 
     pub(super) fn begin(&mut self) -> Outer {
         let inner = std::mem::take(&mut self.inner);
-        Outer { begin: Instant::now(), inner }
+        Outer { begin: Watch::begin(), inner }
     }
 
     pub(super) fn end(&mut self, id: ExprId, outer: Outer, bytes: usize) {

@@ -12,7 +12,8 @@ use crate::{
     eval::{Compiled, Destination, Lost, Registers},
     foreign,
     memory::{self, Manner},
-    os, tokens,
+    os,
+    tokens::{self, Watch},
 };
 use std::{
     ops::Range,
@@ -101,7 +102,7 @@ pub(super) struct Timing {
 /// What was measured of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// By the wall clock.
+    /// By the wall clock, or as long as a virtual core needs.
     pub(super) busy: Duration,
     /// The same without what it waited for memory and, where that was measured, for a core.
     pub(super) worked: Duration,
@@ -115,7 +116,7 @@ pub(super) struct Times {
 struct Begun {
     cpu: Option<Duration>,
     delay: Option<Duration>,
-    at: Instant,
+    watch: Watch,
 }
 
 impl Timing {
@@ -125,14 +126,14 @@ impl Timing {
         memory::take_waited();
         let delay = if cpu && delay { os::thread_delay() } else { None };
         let cpu = if cpu { os::thread_cpu() } else { None };
-        Begun { cpu, delay, at: Instant::now() }
+        Begun { cpu, delay, watch: Watch::begin() }
     }
 }
 
 impl Begun {
     fn end(self) -> Times {
         let ended = Instant::now();
-        let busy = ended - self.at;
+        let busy = self.watch.elapsed();
         let cpu = self.cpu.and_then(|from| os::thread_cpu()?.checked_sub(from));
         // Asking takes time too, which short tasks are not to be charged with.
         let cpu = cpu.map(|it| (it + foreign::take_elsewhere()).min(busy));
@@ -152,7 +153,10 @@ pub(super) struct Memory {
 impl Job {
     /// Does it. A panic of a kernel is a failure, and a bug.
     pub(super) fn run(self, own: &mut Memory) -> Outcome {
-        tokens::slowly(|| self.run_here(own))
+        let (mut outcome, longer) = tokens::slowly(|| self.run_here(own));
+        outcome.times.busy += longer;
+        outcome.times.worked += longer;
+        outcome
     }
 
     fn run_here(self, own: &mut Memory) -> Outcome {
