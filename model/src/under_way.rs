@@ -115,6 +115,16 @@ pub const fn chunks_read(workers: usize, readers: usize) -> usize {
     readers + 2 * workers
 }
 
+/// Bytes of a chunk that a source makes in all lanes, and in one, at the most, unless one record has more.
+const SOURCE_BYTES_MAX: u64 = 8 << 20;
+const LANE_BYTES_MAX: u64 = 512 << 10;
+
+/// Records of so many bytes that a source makes a chunk of at the most, in one of so many lanes.
+pub fn source_rows(record_bytes: u64, lanes: u64) -> u64 {
+    let bytes = (SOURCE_BYTES_MAX / lanes.max(1)).max(LANE_BYTES_MAX);
+    (bytes / record_bytes.max(1)).max(1)
+}
+
 /// Reader threads beside so many workers; most of the time they wait.
 pub fn readers(workers: usize) -> usize {
     workers.clamp(4, 16)
@@ -216,6 +226,15 @@ mod tests {
         assert_eq!(of(making(2, 128, 550e3)), (9, 2));
         assert_eq!(of(making(16, 128, 1e6)), (2, 2));
         assert_eq!(of(making(64, 512, 1e6)), (2, 2));
+    }
+
+    #[test]
+    fn a_source_makes_chunks_that_are_not_too_large() {
+        assert_eq!(source_rows(64, 1), 131_072);
+        assert_eq!(source_rows(47_000, 1), 178);
+        assert_eq!(source_rows(47_000, 2), 89);
+        assert_eq!(source_rows(47_000, 64), 11, "512 KiB in a lane");
+        assert_eq!((source_rows(100 << 20, 1), source_rows(0, 0)), (1, 8 << 20));
     }
 
     #[test]

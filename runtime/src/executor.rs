@@ -20,6 +20,7 @@ mod operate;
 mod output;
 mod position;
 mod resume;
+mod ring;
 mod sound;
 mod state;
 mod stats;

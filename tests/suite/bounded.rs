@@ -1,6 +1,6 @@
 //! Random pipelines under random budgets of memory, each in a process of its own: it ends with what it
 //! gives without a bound, and never held more than 5 % beyond (pages of the executable aside); or it is
-//! refused with what would do, and that does.
+//! refused with what would do, and that does. And long texts, without a bound.
 //!
 //! `BOUNDED=17 cargo test -p tests bounded` runs the 17th alone and shows it; `BOUNDED=16..400` runs these.
 
@@ -35,6 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         true => vec![
             trial("bounded/pipelines", pipelines),
             trial("bounded/control-group", in_control_group),
+            trial("bounded/long-texts", long_texts),
         ],
         false => Vec::new(),
     }
@@ -233,6 +234,23 @@ fn in_control_group() -> Result<(), Failed> {
         return Err(format!("it was in no group: {:?} of {needed}", group.peak()).into());
     }
     Ok(())
+}
+
+/// Texts are assumed to be short, and were never read before: those that are long are read by few, with all the memory
+/// that there is.
+fn long_texts() -> Result<(), Failed> {
+    let inputs = Inputs::new("bounded-texts")?;
+    let (file, line) = (inputs.0.join("bounded.pipe"), "long ".repeat(10_000) + "\n");
+    let texts = inputs.0.join("texts.txt");
+    fs::write(&texts, line.repeat(4_000))?;
+    let steps = "|> map { n: len(text) } |> batch(16)";
+    let text = format!("edition 2026\npipeline p = lines(\"{}\") {steps}\n", texts.display());
+    fs::write(&file, text)?;
+    let ran = Ran::of(&file, 64 << 30)?;
+    match ran.end == "over" && ran.peak < 150_000_000 {
+        true => Ok(()),
+        false => Err(format!("200 MB of lines: {ran:?}").into()),
+    }
 }
 
 /// Runs the program of a file under several budgets.

@@ -130,7 +130,7 @@ pub(crate) fn taken(role: Role) -> f64 {
     match role {
         Role::Batch { size, .. } => size as f64,
         Role::Windows { hop, .. } => hop as f64,
-        Role::Packs(records) => records as f64,
+        Role::Packs { records, .. } => records as f64,
         _ => 1.0,
     }
 }

@@ -39,8 +39,9 @@ pub(crate) enum Role {
     Join { skips: bool, fails: bool },
     /// `length` records as one, the next one `hop` later; none holds two values of `by`, where there is such.
     Windows { length: u64, hop: u64, by: bool },
-    /// Records of any length as one of another: so many of them, as long as nothing is known of their length.
-    Packs(u64),
+    /// Records of any length as one of another: so many of `records`, as long as nothing is known of their length.
+    /// They are gathered by `block`, if it looks for what fits best among those.
+    Packs { records: u64, block: u64 },
     /// The records, each with fields of others of its window of so many.
     Accompany(u64),
     /// Records of several streams, in one stream.
@@ -204,7 +205,10 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, registry): (usize, &Registry)) 
                 Some(Arg::Record(all)) => all.iter().filter_map(|it| whole(&it.1)).min(),
                 one => one.and_then(whole),
             };
-            Role::Packs((length.unwrap_or(1) / AXIS as u64).max(1))
+            let fit = registry.argument(entry, args, "fit");
+            let is_best = matches!(fit, Some(Arg::Word(it)) if it == "best");
+            let block = count("block").filter(|_| is_best).unwrap_or(0);
+            Role::Packs { records: (length.unwrap_or(1) / AXIS as u64).max(1), block }
         }
         Some(Action::Zip) => Role::Zip,
         Some(Action::Join) => {

@@ -52,7 +52,7 @@ pub(super) fn ratios(
             OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
             OpKind::Operator { entry, args, .. } => {
                 fills_tokens((entry, args), registry)
-                    || matches!(operator(entry, args, 1, registry), Role::Packs(_))
+                    || matches!(operator(entry, args, 1, registry), Role::Packs { .. })
             }
             _ => false,
         };

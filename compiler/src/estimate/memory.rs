@@ -3,7 +3,7 @@
 use super::{Figure, StepEstimate};
 use crate::{
     analysis::{
-        flow::flows,
+        flow::{Flow, flows},
         live::output_roots,
         role::{Role, operator},
         size,
@@ -12,7 +12,7 @@ use crate::{
     registry::Registry,
 };
 use model::under_way::{self, Making};
-use plan::{Code, Expr, ExprId, IdVec, Index, Property, Stage, StageId, Transform};
+use plan::{Code, Expr, ExprId, IdVec, Index, Program, Property, Stage, StageId, Transform};
 use serde::{Deserialize, Serialize};
 
 /// What is held, by what it is for; in bytes.
@@ -72,26 +72,21 @@ pub(super) fn memory(
     // As the executor shares the memory out among its stages.
     let share = budget.map_or(f64::INFINITY, |it| it as f64 / (2 * stages.len().max(1)) as f64);
     let mut memory = Memory::default();
-    let mut times = vec![1.0; stages.len()];
-    for lanes in &lowered.program.lanes {
-        lanes.stages(stages).iter().for_each(|it| times[it.row()] = f64::from(lanes.count));
-    }
+    let times = lanes(&lowered.program);
     let computing = stages.rows().iter().filter_map(|stage| match &stage.code {
         Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, registry)),
         _ => None,
     });
     memory.each_worker = computing.sum();
     let mut workers = u64::from(cores);
+    let records = chunk_records(stages, &flows, &times);
     for (id, stage) in stages.iter() {
         let bytes = flows[id].bytes();
-        let each = bytes.times(f64::from(stage.rows));
+        let each = bytes.times(records[id.row()]);
         let few = (f64::from(cores) + CHUNKS_WAITING).max(times[id.row()]);
         let within = (share / each.value.max(1.0)).max(1.0);
-        let chunk = each.times(if runs_ahead[id.row()] {
-            queued(stage, cores).max(few).min(within)
-        } else {
-            few
-        });
+        let ahead = || queued(stage, cores).max(few).min(within);
+        let chunk = each.times(if runs_ahead[id.row()] { ahead() } else { few });
         match &stage.code {
             Code::Transform(it) if it.into_batch.is_some() => {}
             Code::Source { .. } | Code::Transform(_) => memory.chunks = memory.chunks + chunk,
@@ -116,6 +111,12 @@ pub(super) fn memory(
                         memory.held =
                             memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
                     }
+                    // One block fills up while the one before is packed; what it becomes waits for the next step.
+                    Role::Packs { records, block } => {
+                        let held = 2.0 * block as f64 * times[id.row()];
+                        let made = bytes.times(held / records as f64).max(chunk);
+                        memory.held = memory.held + entering.times(held) + made;
+                    }
                     // A stretch of several windows, and the records that the next one shares with it.
                     Role::Windows { length, hop, .. } => {
                         let stretch = length as f64 + hop as f64 * f64::from(stage.rows.max(1) - 1);
@@ -129,6 +130,37 @@ pub(super) fn memory(
     }
     memory.temporaries = memory.each_worker.times(workers as f64);
     memory
+}
+
+/// By stage, its lanes.
+fn lanes(program: &Program) -> Vec<f64> {
+    let mut times = vec![1.0; program.stages.len()];
+    for lanes in &program.lanes {
+        let own = lanes.stages(&program.stages);
+        own.iter().for_each(|it| times[it.row()] = f64::from(lanes.count));
+    }
+    times
+}
+
+/// By stage, the records of a chunk, where it has so many lanes: fewer than planned where a source's are large.
+fn chunk_records(
+    stages: &IdVec<StageId, Stage>,
+    flows: &IdVec<StageId, Flow>,
+    lanes: &[f64],
+) -> Vec<f64> {
+    let mut records: Vec<f64> = Vec::with_capacity(stages.len());
+    for (id, stage) in stages.iter() {
+        let planned = f64::from(stage.rows);
+        records.push(match &stage.code {
+            Code::Source { .. } => {
+                let bytes = flows[id].bytes().value as u64;
+                planned.min(under_way::source_rows(bytes, lanes[id.row()] as u64) as f64)
+            }
+            Code::Transform(_) => records[stage.inputs[0].row()],
+            Code::Operator { .. } => planned,
+        });
+    }
+    records
 }
 
 /// By stage, whether what it makes goes to the stage of this step, which is slower and so has it wait.

@@ -86,7 +86,10 @@ impl Walk<'_> {
             Role::ShuffleWithin(_) if spans(op, self.registry).is_some() => {
                 self.refuse(op, lanes, &SPANS);
             }
-            Role::ShuffleWithin(_) | Role::Windows { .. } | Role::Packs(_) | Role::Accompany(_) => {
+            Role::ShuffleWithin(_)
+            | Role::Windows { .. }
+            | Role::Packs { .. }
+            | Role::Accompany(_) => {
                 return Some(lanes);
             }
             // It has no index, which is said already.

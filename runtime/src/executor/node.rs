@@ -9,6 +9,7 @@ use super::{
     measured::Measured,
     operate::Operating,
     position::{At, Point},
+    ring::Ring,
     supply::{Cursor, Pass, Places, Supply},
     task::Work,
 };
@@ -155,6 +156,11 @@ const QUICKLY_FOUND: usize = 4;
 const CHUNKS_HELD: usize = 8;
 const CHUNKS_EACH: usize = 2;
 
+/// Bytes that an operator runs ahead, in all lanes.
+const AHEAD_BYTES: usize = 8 << 20;
+/// Records that a source is read for first, while nobody knows how large they are.
+const SOURCE_ROWS_FIRST: usize = 64;
+
 /// What goes from node to node.
 #[derive(Default)]
 pub(super) enum Item {
@@ -189,19 +195,6 @@ pub(super) enum Left {
     Found(Arc<Found>),
 }
 
-/// Tasks begun, in order; each outcome waits here for those before it.
-#[derive(Default)]
-pub(super) struct Ring {
-    first: u64,
-    slots: VecDeque<Waiting>,
-}
-
-/// A task that was begun: where its input stands, and what came of it.
-pub(super) struct Waiting {
-    pub(super) at: At,
-    pub(super) done: Option<Done>,
-}
-
 /// The outcome of a task, or a mark between such.
 #[derive(Default)]
 pub(super) struct Done {
@@ -224,7 +217,18 @@ impl Node {
             return held == 0;
         };
         let bytes = (begun + 1).saturating_mul(each).saturating_add(self.out_bytes);
-        held == 0 || held < self.items() && bytes <= self.limit.bytes
+        held == 0 || held < self.items() && bytes <= self.limit.bytes && self.may_hold(bytes, held)
+    }
+
+    /// Whether it may run ahead of what comes next by one more chunk where an operator's are large, such as the
+    /// windows of a shuffle: those that threads are at, one that waits, and more that take little memory together.
+    fn may_hold(&self, bytes: usize, held: usize) -> bool {
+        let threads = match &self.kind {
+            Kind::Operator(_) => 1,
+            Kind::Finish => self.limit.workers,
+            _ => return true,
+        };
+        held <= threads || bytes <= AHEAD_BYTES / self.lane.turns as usize
     }
 
     /// Chunks that may be begun or wait: more where the times of records are so uneven that others would
@@ -275,9 +279,32 @@ impl Node {
             _ if is_fixed => rows,
             Some(each) => {
                 let held = CHUNKS_HELD.max(CHUNKS_EACH * self.limit.workers);
+                let rows = match &self.kind {
+                    Kind::Fetch(it) if it.supply.source.far().is_none() => {
+                        rows.min(self.source_rows(each))
+                    }
+                    _ => rows,
+                };
                 (bytes / held / (each as usize).max(1)).clamp(1, rows)
             }
             None => 1,
+        }
+    }
+
+    /// Records of so many bytes that a chunk of a source has at the most.
+    fn source_rows(&self, each: u64) -> usize {
+        let most = under_way::source_rows(each, u64::from(self.lane.turns));
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    /// Records that a source is read for next, of at most `rows`: `each` has so many bytes, where some were seen.
+    pub(super) fn rows_streamed(&self, rows: usize, each: Option<u64>) -> usize {
+        let rows = rows.max(self.limit.rows);
+        match each {
+            _ if self.limit.is_fixed => rows,
+            Some(each) => rows.min(self.source_rows(each)),
+            None if self.limit.chunk_bytes.is_some() => rows,
+            None => rows.min(SOURCE_ROWS_FIRST),
         }
     }
 
@@ -540,55 +567,5 @@ impl Parcel {
     /// A chunk whose place is said later.
     pub(super) fn new(chunk: Chunk) -> Self {
         Self { bytes: chunk.bytes(), chunk, at: At::start(), batch: None, left: None }
-    }
-}
-
-impl Ring {
-    /// Outcomes that have not gone on.
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// The number of a new task on what stands at `at`.
-    pub(super) fn begin(&mut self, at: At) -> u64 {
-        self.slots.push_back(Waiting { at, done: None });
-        self.first + self.slots.len() as u64 - 1
-    }
-
-    /// Puts a mark behind the tasks that have begun.
-    pub(super) fn push_mark(&mut self, item: Item) {
-        let done = Some(Done { item, ..Done::default() });
-        self.slots.push_back(Waiting { at: At::start(), done });
-    }
-
-    /// Keeps the outcome of a task; gives it back where nobody waits for it any more.
-    pub(super) fn put(&mut self, number: u64, done: Done) -> Option<Done> {
-        match number.checked_sub(self.first) {
-            Some(at) => {
-                self.slots[at as usize].done = Some(done);
-                None
-            }
-            None => Some(done),
-        }
-    }
-
-    /// Whether the end of an epoch is what goes on next.
-    pub(super) fn ends_epoch(&self) -> bool {
-        let done = self.slots.front().and_then(|it| it.done.as_ref());
-        done.is_some_and(|it| matches!(it.item, Item::End))
-    }
-
-    /// The first outcome, if it is there.
-    pub(super) fn pop_done(&mut self) -> Option<(At, Done)> {
-        self.slots.front()?.done.as_ref()?;
-        let Waiting { at, done } = self.drop_first()?;
-        Some((at, done?))
-    }
-
-    /// Takes the first slot away, whether its task is done or not.
-    pub(super) fn drop_first(&mut self) -> Option<Waiting> {
-        let slot = self.slots.pop_front()?;
-        self.first += 1;
-        Some(slot)
     }
 }

@@ -446,12 +446,21 @@ impl State {
         usize::try_from(fetching.batch()).ok()
     }
 
+    /// Bytes of a record of a source that is read through, of those that were found or read so far.
+    fn bytes_streamed(&self, id: usize) -> Option<u64> {
+        let below = self.nodes[id].below.iter().rev().copied();
+        let below = below.take_while(|&it| matches!(self.nodes[it].kind, Kind::Finish));
+        let seen = [id].into_iter().chain(below).map(|it| &self.nodes[it].measured);
+        seen.filter_map(|it| it.bytes.checked_div(it.records)).max()
+    }
+
     /// Begins a task of the node, which is ready.
     fn begin(&mut self, id: usize) -> Job {
-        let rows = self.rows_worth(id);
+        let (worth, streamed) = (self.rows_worth(id), self.bytes_streamed(id));
         let (above, rest) = self.nodes.split_at_mut(id);
         let node = &mut rest[0];
-        let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(rows), 0);
+        let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(worth), 0);
+        let streamed = node.rows_streamed(worth, streamed);
         let timing = Timing { cpu: node.measured.wants_cpu(), delay: self.hands.are_many() };
         let mut entered = 0;
         // What asks a far storage takes all that waits for it, up to what it is to ask for at a time.
@@ -470,8 +479,7 @@ impl State {
                 (fetch.give(epoch, rows), at)
             }
             Kind::Stream { supply, cursor, .. } => {
-                let rows = rows.max(node.limit.rows);
-                (Work::Draw(supply.clone(), cursor.take(), (epoch, rows)), At::start())
+                (Work::Draw(supply.clone(), cursor.take(), (epoch, streamed)), At::start())
             }
             Kind::Transform { compiled, pieces, cut, .. } => {
                 let has_rest = pieces.has_rest();

@@ -69,7 +69,7 @@ fn ratio((op, step): (&Op, &StepEstimate), registry: &Registry) -> Origin {
         }
         // A stream may end before another: which one, the draws decide.
         (Role::Windows { .. } | Role::Merge(Ends::First | Ends::Never), _) => Origin::Measured,
-        (Role::Batch { plain: false, .. } | Role::Packs(_) | Role::Sample | Role::Other, _) => {
+        (Role::Batch { plain: false, .. } | Role::Packs { .. } | Role::Sample | Role::Other, _) => {
             Origin::Assumed
         }
         _ => Origin::Exact,
