@@ -84,7 +84,7 @@ fn by_key() -> Row {
             "pipeline p = range(1000000) |> map {{ i: busy(i, time: 0.0001, bytes: 110000) }} |> {batch}"
         );
         let program = trial::compiled(&text).program;
-        trial::watch(&program, &Way::workers(8), (20, 2.0)).bytes / 4.0
+        trial::watch(&program, &Way::workers(8), (20, 10.0)).bytes / 4.0
     };
     let (plain, by_key) = (bytes("batch(4)"), bytes("batch(4, by: i, bounds: [500000])"));
     let claim = "batches of 4, and those of 4 by a key: as many bytes for each record";
