@@ -134,6 +134,27 @@ fn a_machine_that_is_not_there_gives_the_same() {
     assert!(folder.files("here") == folder.files("there"));
 }
 
+#[test]
+fn what_a_virtual_core_spends_is_told_whenever_it_is_slept() {
+    let folder = Folder::of("spent", &[]);
+    folder.write(
+        "p.pipe",
+        "pipeline p = range(600) |> shuffle |> map { i: busy(i, time: 0.001) } \
+         |> map { i: busy(i + uniform_int(0, 1), time: 0.004) } |> batch(8)\n",
+    );
+    let args = ["profile", "p.pipe", "--seconds", "1s", "-o", "p.profile", "--virtual-cores", "4"];
+    folder.pipec(&args).ends(0, &["written to"]);
+    let profile: Value = serde_json::from_str(&folder.read("p.profile")).unwrap();
+    let stage = &profile["measured"]["stages"][1];
+    let each = stage["cpu_ns"].as_f64().unwrap() / stage["entered"].as_f64().unwrap();
+    assert!(each >= 4.9e6, "{stage}");
+    let calls = stage["calls"].as_array().unwrap().iter();
+    let mut busy: Vec<f64> = calls.filter_map(|it| it["busy_ns"].as_f64()).collect();
+    busy.sort_by(f64::total_cmp);
+    let [.., first, second] = busy[..] else { panic!("{stage}") };
+    assert!((3.0..5.0).contains(&(second / first)), "{stage}");
+}
+
 /// A profile in which the number behind `key` is another one.
 fn with_number(profile: &str, key: &str, number: f64) -> String {
     let (before, behind) = profile.split_once(&format!("\"{key}\":")).unwrap();
