@@ -73,11 +73,7 @@ pub(super) fn memory(
     let share = budget.map_or(f64::INFINITY, |it| it as f64 / (2 * stages.len().max(1)) as f64);
     let mut memory = Memory::default();
     let times = lanes(&lowered.program);
-    let computing = stages.rows().iter().filter_map(|stage| match &stage.code {
-        Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, registry)),
-        _ => None,
-    });
-    memory.each_worker = computing.sum();
+    memory.each_worker = worked_in(stages, &flows, registry);
     let mut workers = u64::from(cores);
     let records = chunk_records(stages, &flows, &times);
     for (id, stage) in stages.iter() {
@@ -108,8 +104,8 @@ pub(super) fn memory(
                     }
                     // One window fills up while the one before is permuted.
                     Role::ShuffleWithin(n) | Role::Accompany(n) => {
-                        memory.held =
-                            memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
+                        let held = 2.0 * n as f64 * times[id.row()];
+                        memory.held = memory.held + entering.times(held);
                     }
                     // One block fills up while the one before is packed; what it becomes waits for the next step.
                     Role::Packs { records, block } => {
@@ -130,6 +126,19 @@ pub(super) fn memory(
     }
     memory.temporaries = memory.each_worker.times(workers as f64);
     memory
+}
+
+/// What a worker has room for, in all stages.
+fn worked_in(
+    stages: &IdVec<StageId, Stage>,
+    flows: &IdVec<StageId, Flow>,
+    registry: &Registry,
+) -> Figure {
+    let computing = stages.rows().iter().filter_map(|stage| match &stage.code {
+        Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, registry)),
+        _ => None,
+    });
+    computing.sum()
 }
 
 /// By stage, its lanes.

@@ -156,7 +156,7 @@ const QUICKLY_FOUND: usize = 4;
 const CHUNKS_HELD: usize = 8;
 const CHUNKS_EACH: usize = 2;
 
-/// Bytes that an operator runs ahead, in all lanes.
+/// Bytes that an operator runs ahead, in all lanes, where its chunks are large.
 const AHEAD_BYTES: usize = 8 << 20;
 /// Records that a source is read for first, while nobody knows how large they are.
 const SOURCE_ROWS_FIRST: usize = 64;
@@ -297,8 +297,9 @@ impl Node {
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
-    /// Records that a source is read for next, of at most `rows`: `each` has so many bytes, where some were seen.
-    pub(super) fn rows_streamed(&self, rows: usize, each: Option<u64>) -> usize {
+    /// Records that a source which is read through is read for next, `rows` if they are small: `each` has so many bytes,
+    /// where some were seen.
+    pub(super) fn rows_drawn(&self, rows: usize, each: Option<u64>) -> usize {
         let rows = rows.max(self.limit.rows);
         match each {
             _ if self.limit.is_fixed => rows,

@@ -448,6 +448,9 @@ impl State {
 
     /// Bytes of a record of a source that is read through, of those that were found or read so far.
     fn bytes_streamed(&self, id: usize) -> Option<u64> {
+        if !matches!(self.nodes[id].kind, Kind::Stream { .. }) {
+            return None;
+        }
         let below = self.nodes[id].below.iter().rev().copied();
         let below = below.take_while(|&it| matches!(self.nodes[it].kind, Kind::Finish));
         let seen = [id].into_iter().chain(below).map(|it| &self.nodes[it].measured);
@@ -456,13 +459,12 @@ impl State {
 
     /// Begins a task of the node, which is ready.
     fn begin(&mut self, id: usize) -> Job {
-        let (worth, streamed) = (self.rows_worth(id), self.bytes_streamed(id));
+        let (worth, each) = (self.rows_worth(id), self.bytes_streamed(id));
         let (above, rest) = self.nodes.split_at_mut(id);
         let node = &mut rest[0];
-        let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(worth), 0);
-        let streamed = node.rows_streamed(worth, streamed);
+        let (epoch, rows, drawn) = (node.epoch, node.rows_now(worth), node.rows_drawn(worth, each));
         let timing = Timing { cpu: node.measured.wants_cpu(), delay: self.hands.are_many() };
-        let mut entered = 0;
+        let (mut entered, mut bytes_in) = (0, 0);
         // What asks a far storage takes all that waits for it, up to what it is to ask for at a time.
         let far = node.inputs.first().filter(|_| node.far().is_some()).map(|&it| &above[it]);
         let far = far.map(|it| (it.chunks_within(rows), it.columns.clone()));
@@ -479,7 +481,7 @@ impl State {
                 (fetch.give(epoch, rows), at)
             }
             Kind::Stream { supply, cursor, .. } => {
-                (Work::Draw(supply.clone(), cursor.take(), (epoch, streamed)), At::start())
+                (Work::Draw(supply.clone(), cursor.take(), (epoch, drawn)), At::start())
             }
             Kind::Transform { compiled, pieces, cut, .. } => {
                 let has_rest = pieces.has_rest();
